@@ -1,0 +1,79 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// Roles of the database, from the first migration.
+const (
+	RoleOwner  = "payonce_owner"
+	RoleTenant = "payonce_tenant"
+	RoleSystem = "payonce_system"
+	RoleTwin   = "payonce_twin"
+)
+
+// PoolConfig says how to open a pool. Every field is required.
+type PoolConfig struct {
+	URL                    string
+	MaxConns               int32
+	StatementTimeout       time.Duration
+	LockTimeout            time.Duration
+	IdleTransactionTimeout time.Duration
+}
+
+// Open opens a pool whose sessions carry the time-outs as start-up parameters; there is no other session state.
+func Open(ctx context.Context, config PoolConfig) (*pgxpool.Pool, error) {
+	parsed, err := pgxpool.ParseConfig(config.URL)
+	if err != nil {
+		return nil, fmt.Errorf("database url: %w", err)
+	}
+	parsed.MaxConns = config.MaxConns
+	parsed.MaxConnLifetime = time.Hour
+	parsed.HealthCheckPeriod = 15 * time.Second
+	parameters := parsed.ConnConfig.RuntimeParams
+	parameters["statement_timeout"] = milliseconds(config.StatementTimeout)
+	parameters["lock_timeout"] = milliseconds(config.LockTimeout)
+	parameters["idle_in_transaction_session_timeout"] = milliseconds(config.IdleTransactionTimeout)
+	parameters["timezone"] = "UTC"
+	parameters["synchronous_commit"] = "on"
+	parameters["application_name"] = "payonce"
+	pool, err := pgxpool.NewWithConfig(ctx, parsed)
+	if err != nil {
+		return nil, fmt.Errorf("open pool: %w", err)
+	}
+	return pool, nil
+}
+
+func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+
+// WithRole is rawURL with the user replaced by role, for a database that trusts its local roles.
+func WithRole(rawURL, role string) (string, error) {
+	parsed, err := url.Parse(rawURL)
+	if err != nil {
+		return "", fmt.Errorf("database url: %w", err)
+	}
+	parsed.User = url.User(role)
+	return parsed.String(), nil
+}
+
+// Batcher is a pool, a connection or a transaction.
+type Batcher interface {
+	SendBatch(ctx context.Context, batch *pgx.Batch) pgx.BatchResults
+}
+
+// ForTenant sends the queued statements with the tenant set for just their implicit transaction, in one round trip: the
+// setting that row-level security reads.
+func ForTenant(ctx context.Context, db Batcher, tenant uuid.UUID, queue func(*pgx.Batch)) error {
+	batch := &pgx.Batch{}
+	batch.Queue("SELECT set_config('payonce.tenant', $1, true)", tenant.String())
+	queue(batch)
+	return db.SendBatch(ctx, batch).Close()
+}
