@@ -1,0 +1,39 @@
+package payments
+
+// CreateCommand asks for a payment: what the caller sent, normalised, and nothing else (no defaults). Its JSON form is what is hashed.
+type CreateCommand struct {
+	Reference     string            `json:"reference"`                // the order: 1 to 255 characters; names the business attempt
+	Replaces      *PaymentID        `json:"replaces,omitempty"`       // the ended payment that this attempt follows
+	Amount        int64             `json:"amount"`                   // minor units
+	Currency      Currency          `json:"currency"`                 // lower case
+	PaymentMethod *string           `json:"payment_method,omitempty"` // pm_…; present: the payment is confirmed at once
+	CaptureMethod *CaptureMethod    `json:"capture_method,omitempty"`
+	Description   *string           `json:"description,omitempty"`
+	ReceiptEmail  *string           `json:"receipt_email,omitempty"`
+	ReturnURL     *string           `json:"return_url,omitempty"`
+	OffSession    *bool             `json:"off_session,omitempty"`
+	Metadata      map[string]string `json:"metadata,omitempty"`
+}
+
+// ConfirmCommand asks to confirm a payment with a method.
+type ConfirmCommand struct {
+	Payment       PaymentID `json:"payment"`
+	PaymentMethod string    `json:"payment_method"`
+	ReturnURL     *string   `json:"return_url,omitempty"`
+	OffSession    *bool     `json:"off_session,omitempty"`
+}
+
+// CancelCommand asks to cancel a payment; the engine issues it too, when a payment must end without money.
+type CancelCommand struct {
+	Payment PaymentID `json:"payment"`
+	Reason  *string   `json:"reason,omitempty"` // Stripe's cancellation_reason
+}
+
+// MetadataPrefix is reserved: names that begin with it are ours.
+const MetadataPrefix = "payonce_"
+
+// Names of the metadata that we put on an intent to find it again.
+const (
+	MetadataPayment = MetadataPrefix + "payment"
+	MetadataTenant  = MetadataPrefix + "tenant"
+)

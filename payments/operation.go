@@ -1,0 +1,23 @@
+package payments
+
+// Operation names a command of the API and the scope of its keys.
+type Operation string
+
+// The operations on a payment.
+const (
+	OperationCreate  Operation = "create_payment"
+	OperationConfirm Operation = "confirm_payment"
+	OperationCancel  Operation = "cancel_payment"
+	OperationCapture Operation = "capture_payment"
+	OperationRefund  Operation = "create_refund"
+	OperationPayout  Operation = "create_payout"
+)
+
+// CaptureMethod is when an authorised amount is taken, in Stripe's words.
+type CaptureMethod string
+
+// The capture methods.
+const (
+	CaptureAutomatic CaptureMethod = "automatic"
+	CaptureManual    CaptureMethod = "manual"
+)

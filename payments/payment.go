@@ -1,0 +1,65 @@
+package payments
+
+import "time"
+
+// Payment is a row of payments: the business attempt `Reference#Attempt` of a tenant.
+type Payment struct {
+	ID               PaymentID
+	Tenant           TenantID
+	Reference        string
+	Attempt          int
+	Replaces         *PaymentID
+	Account          Account
+	Money            Money
+	CaptureMethod    CaptureMethod
+	Description      *string
+	Metadata         map[string]string
+	ReceiptEmail     *string
+	Status           Status
+	Stage            Stage
+	Reached          map[Stage]time.Time // when each stage was reached, by payonce.clock()
+	IntentID         string              // empty until bound
+	ClientSecret     string              // empty until bound; for the payer's browser alone
+	LatestCharge     string
+	AmountCapturable int64
+	AmountCaptured   int64
+	AmountRefunded   int64
+	LastError        *ProviderError // of the last refused attempt
+	Failure          *Failure       // why it ended, or is to end, as failed or expired
+	ReadBegunAt      *time.Time
+	LastCommand      int
+	LastMessage      int
+	Review           *Review
+	CreatedAt        time.Time
+	UpdatedAt        time.Time
+}
+
+// ProviderError is a refusal in Stripe's words, fit to be shown to the caller.
+type ProviderError struct {
+	Code        string `json:"code"`
+	DeclineCode string `json:"decline_code,omitempty"`
+	Message     string `json:"message,omitempty"`
+	Charge      string `json:"charge,omitempty"`
+}
+
+// Failure says why a payment ends without money although nobody canceled it.
+type Failure struct {
+	Code    FailureCode `json:"code"`
+	Message string      `json:"message,omitempty"`
+}
+
+// FailureCode is a stable word for the cause of a failure.
+type FailureCode string
+
+// The causes of failure.
+const (
+	FailureProviderRefused FailureCode = "provider_refused" // a definite refusal that is no decline
+	FailureExpiredUnsent   FailureCode = "expired_unsent"   // the command was not sent before its not_after
+)
+
+// Review is the mark of a payment that needs a person; it stands beside the status.
+type Review struct {
+	Reason string         `json:"reason"`
+	Since  time.Time      `json:"since"`
+	Facts  map[string]any `json:"evidence,omitempty"`
+}

@@ -1,0 +1,54 @@
+package payments
+
+import "time"
+
+// View is a payment as callers and receivers of messages see it.
+type View struct {
+	ID               PaymentID           `json:"id"`
+	Object           string              `json:"object"` // always "payment"
+	Reference        string              `json:"reference"`
+	Attempt          int                 `json:"attempt"`
+	Replaces         *PaymentID          `json:"replaces,omitempty"`
+	Amount           int64               `json:"amount"`
+	Currency         Currency            `json:"currency"`
+	AmountCapturable int64               `json:"amount_capturable"`
+	AmountCaptured   int64               `json:"amount_captured"`
+	AmountRefunded   int64               `json:"amount_refunded"`
+	CaptureMethod    CaptureMethod       `json:"capture_method"`
+	Status           Status              `json:"status"`
+	Stage            Stage               `json:"stage"`
+	Stages           map[Stage]time.Time `json:"stages"`
+	PaymentIntent    string              `json:"payment_intent,omitempty"`
+	ClientSecret     string              `json:"client_secret,omitempty"`
+	LatestCharge     string              `json:"latest_charge,omitempty"`
+	LastError        *ProviderError      `json:"last_error,omitempty"`
+	Failure          *Failure            `json:"failure,omitempty"`
+	Review           *Review             `json:"review,omitempty"`
+	Description      *string             `json:"description,omitempty"`
+	Metadata         map[string]string   `json:"metadata,omitempty"`
+	Livemode         bool                `json:"livemode"`
+	CreatedAt        time.Time           `json:"created_at"`
+}
+
+// View shows the payment without what is for nobody else: no e-mail. The client secret is shown only while the payer can use it.
+func (p Payment) View() View {
+	view := View{
+		ID: p.ID, Object: "payment", Reference: p.Reference, Attempt: p.Attempt, Replaces: p.Replaces,
+		Amount: p.Money.Amount, Currency: p.Money.Currency,
+		AmountCapturable: p.AmountCapturable, AmountCaptured: p.AmountCaptured, AmountRefunded: p.AmountRefunded,
+		CaptureMethod: p.CaptureMethod, Status: p.Status, Stage: p.Stage, Stages: p.Reached,
+		PaymentIntent: p.IntentID, LatestCharge: p.LatestCharge,
+		LastError: p.LastError, Failure: p.Failure, Review: p.Review,
+		Description: p.Description, Metadata: p.Metadata, Livemode: p.Account.Livemode, CreatedAt: p.CreatedAt,
+	}
+	if p.Status == StatusRequiresPaymentMethod || p.Status == StatusRequiresAction {
+		view.ClientSecret = p.ClientSecret
+	}
+	return view
+}
+
+// ForMessage is the view without the client secret: a message leaves our hands.
+func (v View) ForMessage() View {
+	v.ClientSecret = ""
+	return v
+}
