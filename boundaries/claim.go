@@ -1,0 +1,45 @@
+package boundaries
+
+import (
+	"fmt"
+	"time"
+
+	"payonce/payments"
+)
+
+// Answer is a command's stored outcome: what every caller is sent, byte for byte.
+type Answer struct {
+	Code    int
+	Headers map[string]string
+	Body    []byte
+}
+
+// Claim is what a caller's key got: which record it names and what the caller is to do.
+type Claim struct {
+	Outcome    Outcome // Acquired also for a fresh key that attached to an open record: wait for it
+	Tenant     payments.TenantID
+	Operation  payments.Operation
+	Record     payments.RecordID
+	Payment    payments.PaymentID
+	Answer     *Answer       // with Replay; nil when the replay window is over: show the resource as it is now
+	RetryAfter time.Duration // with InProgress
+}
+
+// ConflictCode is a stable word for why a command may not be claimed.
+type ConflictCode string
+
+// The conflicts; none is stored and none burns a key.
+const (
+	ConflictReference        ConflictCode = "reference_conflict" // the reference is taken by other content, or its attempt is still open
+	ConflictReferenceEnded   ConflictCode = "reference_ended"    // the reference has succeeded: nothing replaces it
+	ConflictReplacesUnknown  ConflictCode = "replaces_unknown"   // the replaced payment is not one of this reference
+	ConflictPaymentSucceeded ConflictCode = "payment_succeeded"
+)
+
+// ConflictError refuses a command that contradicts what its reference or payment already holds.
+type ConflictError struct {
+	Code    ConflictCode
+	Payment payments.PaymentID // the one in the way; zero with ConflictReplacesUnknown
+}
+
+func (e *ConflictError) Error() string { return fmt.Sprintf("%s: payment %s", e.Code, e.Payment) }
