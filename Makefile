@@ -1,0 +1,111 @@
+# `make` alone prints what there is. Everything that is built goes to bin/, which git ignores.
+
+.DEFAULT_GOAL := help
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+
+# The modules of this repository. The Temporal server and the tools each need libraries that do not compile together with
+# the product's, so each has its own go.mod and the product's stays clean.
+MODULES := . cmd/temporal-dev tools
+
+# What the tests run against: a throw-away Postgres and a Temporal server on it, stopped when the command ends.
+TESTSTACK := go run ./internal/testkit/teststack
+
+# Flags for go test, e.g. `make test TESTFLAGS='-run Claim'`.
+TESTFLAGS ?=
+
+##@ Run
+
+.PHONY: demo
+demo: build ## Drive 200 orders through the real system under faults and print the proof
+	bin/payonce demo
+
+.PHONY: dev
+dev: build ## Start the whole system on this machine; Ctrl-C stops it, data is kept
+	bin/payonce dev
+
+##@ Test
+
+.PHONY: test
+test: ## Run every test on a throw-away Postgres and Temporal
+	$(TESTSTACK) -- go test $(TESTFLAGS) ./...
+	go -C cmd/temporal-dev test ./...
+
+.PHONY: test/race
+test/race: ## The same with the race detector (needs a C compiler: make setup)
+	$(TESTSTACK) -- go test -race $(TESTFLAGS) ./...
+	go -C cmd/temporal-dev test ./...
+
+.PHONY: test/mutants
+test/mutants: ## Break each protection in turn and require that a test notices
+	$(TESTSTACK) -- go run ./internal/mutants $(MUTANTS)
+
+.PHONY: test/env
+test/env: ## Keep the test stack up in the foreground, for single tests from an editor
+	$(TESTSTACK) up
+
+##@ Check
+
+.PHONY: lint
+lint: bin/golangci-lint bin/workflowcheck ## Check formatting, vet, lint, and that workflows are deterministic
+	@unformatted=$$(gofmt -l $$(git ls-files --cached --others --exclude-standard '*.go')); \
+	if [[ -n "$$unformatted" ]]; then echo "gofmt these files:"; echo "$$unformatted"; exit 1; fi
+	go vet ./...
+	go -C cmd/temporal-dev vet ./...
+	bin/golangci-lint run
+	bin/workflowcheck ./workflows/...
+
+.PHONY: generate
+generate: ## Write the generated files anew
+	go generate ./...
+
+.PHONY: verify
+verify: generate ## Fail when generated files, modules or the tree are not as committed
+	@dirty=$$(git status --porcelain); \
+	if [[ -n "$$dirty" ]]; then echo "the tree is dirty after make generate; commit or drop these:"; echo "$$dirty"; git diff; exit 1; fi
+	@for module in $(MODULES); do \
+		echo "go mod verify, go mod tidy -diff: $$module"; \
+		go -C $$module mod verify; \
+		go -C $$module mod tidy -diff; \
+	done
+
+##@ Build
+
+.PHONY: setup
+setup: ## Install what is missing: Postgres, a C compiler for the race detector, Go modules
+	tools/setup.sh
+	go mod download
+	go -C cmd/temporal-dev mod download
+
+.PHONY: build
+build: bin/payonce bin/stripesim bin/temporal-dev ## Build the programs into bin/
+
+.PHONY: clean
+clean: ## Remove bin/ and nothing else; data of make dev stays
+	rm -rf bin
+
+# Go knows best what is stale in the product, so these two are always asked for.
+.PHONY: FORCE
+bin/payonce bin/stripesim: bin/%: FORCE
+	go build -o $@ ./cmd/$*
+
+# The server is a large link: only when its module changed.
+bin/temporal-dev: $(shell find cmd/temporal-dev -type f)
+	go -C cmd/temporal-dev build -o ../../$@ .
+	@touch $@
+
+# The first build of the tools takes minutes; the pinned versions stand in tools/go.mod.
+bin/golangci-lint: tools/go.mod tools/go.sum
+	go -C tools build -o ../$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	@touch $@
+
+bin/workflowcheck: tools/go.mod tools/go.sum
+	go -C tools build -o ../$@ go.temporal.io/sdk/contrib/tools/workflowcheck
+	@touch $@
+
+.PHONY: help
+help: ## Print this
+	@awk 'BEGIN { FS = ":.*## " } \
+		/^##@ / { printf "\n%s\n", substr($$0, 5) } \
+		/^[a-z\/]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
