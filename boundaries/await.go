@@ -1,0 +1,84 @@
+package boundaries
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"payonce/payments"
+)
+
+// Await back-off while nobody in this process settles the record.
+const (
+	awaitFirst = 5 * time.Millisecond
+	awaitLast  = 200 * time.Millisecond
+)
+
+// Await waits on the record until it has an answer, or ctx ends: then the answer is nil and the error too. It is woken at once by a settlement
+// in this process and otherwise polls with back-off.
+func (c *Commands) Await(ctx context.Context, claim Claim) (*Answer, error) {
+	woken, stop := c.settled.Watch(claim.Record)
+	defer stop()
+	timer := time.NewTimer(awaitFirst)
+	defer timer.Stop()
+	for pause := awaitFirst; ; pause = min(2*pause, awaitLast) {
+		select {
+		case <-ctx.Done():
+			return nil, nil
+		case <-woken:
+		case <-timer.C:
+		}
+		answer, err := c.storedAnswer(ctx, claim)
+		if ctx.Err() != nil {
+			return nil, nil
+		}
+		if answer != nil || err != nil {
+			return answer, err
+		}
+		timer.Reset(pause)
+	}
+}
+
+// Settled tells waiters of this process that a record has its answer. The zero value is not ready: use NewSettled.
+type Settled struct {
+	mutex   sync.Mutex
+	waiters map[payments.RecordID]map[chan struct{}]struct{}
+}
+
+// NewSettled makes one for a process.
+func NewSettled() *Settled {
+	return &Settled{waiters: map[payments.RecordID]map[chan struct{}]struct{}{}}
+}
+
+// Watch gives a channel that receives once the record is settled here, and a function that ends the watch.
+func (s *Settled) Watch(record payments.RecordID) (<-chan struct{}, func()) {
+	woken := make(chan struct{}, 1)
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.waiters[record] == nil {
+		s.waiters[record] = map[chan struct{}]struct{}{}
+	}
+	s.waiters[record][woken] = struct{}{}
+	return woken, func() {
+		s.mutex.Lock()
+		defer s.mutex.Unlock()
+		delete(s.waiters[record], woken)
+		if len(s.waiters[record]) == 0 {
+			delete(s.waiters, record)
+		}
+	}
+}
+
+// Announce wakes the waiters of settled records. It never blocks.
+func (s *Settled) Announce(records ...payments.RecordID) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	for _, record := range records {
+		for woken := range s.waiters[record] {
+			select {
+			case woken <- struct{}{}:
+			default:
+			}
+		}
+	}
+}
