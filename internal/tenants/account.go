@@ -1,0 +1,149 @@
+package tenants
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"payonce/internal/seal"
+	"payonce/payments"
+)
+
+// Sealed columns, as seal names them.
+const (
+	ColumnSecretKey      = "provider_accounts.secret_key"
+	ColumnWebhookSecrets = "provider_accounts.webhook_secrets"
+)
+
+var accountID = regexp.MustCompile(`^acct_[A-Za-z0-9_]{1,64}$`)
+
+// CreateAccount adds a Stripe account in one mode with its secret key and the signing secrets of its webhook endpoints,
+// newest first. A key of the other mode, a blank key and a blank signing secret are refused; ErrExists when the account is
+// there in that mode. For the system role.
+func CreateAccount(ctx context.Context, pool *pgxpool.Pool, sealer *seal.Sealer, account payments.Account, secretKey string, webhookSecrets []string) error {
+	if !accountID.MatchString(account.ID) {
+		return fmt.Errorf("account %q: must be acct_ and 1 to 64 letters, digits and _", account.ID)
+	}
+	key, secrets, err := sealSecrets(sealer, account, secretKey, webhookSecrets)
+	if err != nil {
+		return err
+	}
+	tag, err := pool.Exec(ctx, `INSERT INTO payonce.provider_accounts (account, livemode, secret_key, webhook_secrets, created_at)
+		VALUES ($1, $2, $3, $4, payonce.clock()) ON CONFLICT DO NOTHING`, account.ID, account.Livemode, key, secrets)
+	if err != nil {
+		return fmt.Errorf("insert account: %w", err)
+	}
+	if tag.RowsAffected() == 0 {
+		return fmt.Errorf("account %s, livemode %t: %w", account.ID, account.Livemode, ErrExists)
+	}
+	return nil
+}
+
+// ReplaceAccountSecrets gives an account a new secret key and new signing secrets, newest first: while a signing secret is
+// rolled both the old and the new one are listed. ErrNotFound when there is no such account. For the system role.
+func ReplaceAccountSecrets(ctx context.Context, pool *pgxpool.Pool, sealer *seal.Sealer, account payments.Account, secretKey string, webhookSecrets []string) error {
+	key, secrets, err := sealSecrets(sealer, account, secretKey, webhookSecrets)
+	if err != nil {
+		return err
+	}
+	tag, err := pool.Exec(ctx, `UPDATE payonce.provider_accounts SET secret_key = $3, webhook_secrets = $4
+		WHERE provider = 'stripe' AND account = $1 AND livemode = $2`, account.ID, account.Livemode, key, secrets)
+	if err != nil {
+		return fmt.Errorf("update account: %w", err)
+	}
+	if tag.RowsAffected() == 0 {
+		return fmt.Errorf("account %s, livemode %t: %w", account.ID, account.Livemode, ErrNotFound)
+	}
+	return nil
+}
+
+// sealSecrets refuses secrets that cannot be right and seals the others.
+func sealSecrets(sealer *seal.Sealer, account payments.Account, secretKey string, webhookSecrets []string) (key, secrets []byte, err error) {
+	mode, otherMode := "_test_", "_live_"
+	if account.Livemode {
+		mode, otherMode = otherMode, mode
+	}
+	switch {
+	case strings.TrimSpace(secretKey) == "":
+		return nil, nil, errors.New("the secret key is blank")
+	case strings.HasPrefix(secretKey, "sk"+otherMode), strings.HasPrefix(secretKey, "rk"+otherMode):
+		return nil, nil, fmt.Errorf("the secret key is of the other mode: livemode %t takes sk%s… or rk%s…", account.Livemode, mode, mode)
+	}
+	for _, secret := range webhookSecrets {
+		if strings.TrimSpace(secret) == "" {
+			return nil, nil, errors.New("a signing secret is blank: it would verify what anybody signs")
+		}
+	}
+	list, err := json.Marshal(append([]string{}, webhookSecrets...))
+	if err != nil {
+		return nil, nil, fmt.Errorf("encode signing secrets: %w", err)
+	}
+	if key, err = sealer.Seal(ColumnSecretKey, []byte(secretKey)); err != nil {
+		return nil, nil, err
+	}
+	secrets, err = sealer.Seal(ColumnWebhookSecrets, list)
+	return key, secrets, err
+}
+
+// SecretKey reads the secret key of an account, or ErrNotFound. For the system role.
+func SecretKey(ctx context.Context, db Querier, sealer *seal.Sealer, account payments.Account) (string, error) {
+	var sealed []byte
+	err := db.QueryRow(ctx, `SELECT secret_key FROM payonce.provider_accounts
+		WHERE provider = 'stripe' AND account = $1 AND livemode = $2`, account.ID, account.Livemode).Scan(&sealed)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return "", fmt.Errorf("account %s, livemode %t: %w", account.ID, account.Livemode, ErrNotFound)
+	}
+	if err != nil {
+		return "", fmt.Errorf("read secret key: %w", err)
+	}
+	plain, err := sealer.Open(ColumnSecretKey, sealed)
+	return string(plain), err
+}
+
+// WebhookSecret is a signing secret of an account's webhook endpoint.
+type WebhookSecret struct {
+	Account payments.Account
+	Secret  string
+}
+
+// WebhookSecrets lists the signing secrets of every account, newest first within an account. An account without one is not
+// listed. For the system role.
+func WebhookSecrets(ctx context.Context, pool *pgxpool.Pool, sealer *seal.Sealer) ([]WebhookSecret, error) {
+	rows, err := pool.Query(ctx, `SELECT account, livemode, webhook_secrets FROM payonce.provider_accounts
+		WHERE provider = 'stripe' ORDER BY account, livemode`)
+	if err != nil {
+		return nil, fmt.Errorf("read signing secrets: %w", err)
+	}
+	defer rows.Close()
+	var all []WebhookSecret
+	for rows.Next() {
+		var (
+			account payments.Account
+			sealed  []byte
+			secrets []string
+		)
+		if err := rows.Scan(&account.ID, &account.Livemode, &sealed); err != nil {
+			return nil, fmt.Errorf("read signing secrets: %w", err)
+		}
+		plain, err := sealer.Open(ColumnWebhookSecrets, sealed)
+		if err != nil {
+			return nil, err
+		}
+		if err := json.Unmarshal(plain, &secrets); err != nil {
+			return nil, fmt.Errorf("decode the signing secrets of %s: %w", account.ID, err)
+		}
+		for _, secret := range secrets {
+			all = append(all, WebhookSecret{Account: account, Secret: secret})
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("read signing secrets: %w", err)
+	}
+	return all, nil
+}
