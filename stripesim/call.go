@@ -1,0 +1,404 @@
+package stripesim
+
+import (
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"payonce/stripesim/control"
+)
+
+// largestBody bounds a request's body in bytes.
+const largestBody = 1 << 20
+
+// effect is the execution of a request, under the lock of the books. What it refuses is an outcome too, and is stored
+// under the key, unless the error says otherwise.
+type effect func(*transition) (any, *apiError)
+
+// operation reads the parameters of a request into its effect. Its faults come before execution.
+type operation func(*call, *params) effect
+
+// call is one request of the API on its way through the twin.
+type call struct {
+	twin    *Twin
+	request *http.Request
+	id      string // the {id} of the path
+	who     origin
+	now     time.Time
+	entry   *control.Request
+	params  *params
+	faults  []string
+}
+
+// answer is what is sent back, and stored under the key.
+type answer struct {
+	status      int
+	body        []byte
+	shouldRetry string
+	retryAfterS int
+	original    string // request id of the request that was executed
+	replayed    bool
+	executed    bool
+	kept        bool // the answer is that of an execution or a look-up, not of the door
+	cut         bool // no answer: the connection is cut
+}
+
+// api makes the handler of an operation.
+func (tw *Twin) api(op operation) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if !tw.enter() {
+			cut(w)
+			return
+		}
+		defer tw.leave()
+		c, a := tw.arrive(w, r)
+		if a == nil {
+			a = c.handle(op)
+		}
+		c.finish(w, a)
+	}
+}
+
+// arrive reads and logs a request and finds out whose it is.
+func (tw *Twin) arrive(w http.ResponseWriter, r *http.Request) (*call, *answer) {
+	body, readErr := io.ReadAll(http.MaxBytesReader(w, r.Body, largestBody))
+	now, err := tw.clock.Now(tw.life)
+	if err != nil {
+		now = time.Time{}
+	}
+	c := &call{twin: tw, request: r, id: r.PathValue("id"), now: now}
+	who, refused := authenticate(r)
+	c.who = who
+	c.who.requestID = "req_" + randomLetters(14)
+	if r.Method == http.MethodPost {
+		c.who.key = strings.TrimSpace(r.Header.Get("Idempotency-Key"))
+	}
+	c.entry = tw.requests.arrive(control.Request{Time: now, Account: who.Account, Livemode: who.Livemode, Method: r.Method,
+		Path: r.URL.Path, Query: r.URL.RawQuery, IdempotencyKey: c.who.key, RequestID: c.who.requestID}, body)
+	switch {
+	case readErr != nil:
+		return c, &answer{cut: true}
+	case err != nil:
+		return c, c.refuse(serverError(http.StatusInternalServerError))
+	case refused != nil:
+		return c, c.refuse(refused)
+	}
+	encoded := r.URL.RawQuery
+	if r.Method == http.MethodPost {
+		encoded = string(body)
+		if r.URL.RawQuery != "" {
+			encoded += "&" + r.URL.RawQuery
+		}
+		if kind := r.Header.Get("Content-Type"); len(body) > 0 && !strings.HasPrefix(kind, "application/x-www-form-urlencoded") {
+			return c, c.refuse(invalidRequest("", "Invalid request (check that your POST content type is application/x-www-form-urlencoded).", ""))
+		}
+	}
+	if c.params, refused = parseParams(encoded); refused != nil {
+		return c, c.refuse(refused)
+	}
+	return c, nil
+}
+
+// handle takes a request through the door, the key and the execution.
+func (c *call) handle(op operation) *answer {
+	if a := c.door(); a != nil {
+		return a
+	}
+	if c.request.Method != http.MethodPost {
+		return c.look(op)
+	}
+	if len(c.who.key) > 255 {
+		return c.refuse(invalidRequest("", "Idempotency keys may be at most 255 characters.", ""))
+	}
+	var record *keyRecord
+	if c.who.key != "" {
+		known, a := c.claim()
+		if a != nil {
+			return a
+		}
+		record = known
+	}
+	execute := op(c, c.params)
+	if refused := c.params.done(); refused != nil {
+		c.forget(record)
+		return c.refuse(refused)
+	}
+	if rule := c.pick(atStart); rule != nil {
+		c.twin.sleep(time.Duration(rule.DelayMS) * time.Millisecond)
+	}
+	c.twin.holds.pass(c.twin.life, control.BeforeEffect, c)
+	if c.twin.life.Err() != nil {
+		c.forget(record)
+		return &answer{cut: true}
+	}
+	return c.execute(execute, record)
+}
+
+// door is what comes before the idempotency layer: faults, the version, the rate limit.
+func (c *call) door() *answer {
+	if rule := c.pick(atArrival); rule != nil {
+		return c.doorFault(rule)
+	}
+	if version := c.request.Header.Get("Stripe-Version"); version != "" && version != apiVersion {
+		return c.refuse(invalidRequest("", "Invalid Stripe API version: "+version+". This twin speaks "+apiVersion+".", ""))
+	}
+	if !c.twin.rate.take(c.who.scope, c.now) {
+		return c.refuse(rateLimited(0))
+	}
+	return nil
+}
+
+func (c *call) doorFault(rule *control.Rule) *answer {
+	refused := serverError(http.StatusInternalServerError)
+	switch rule.Fault {
+	case control.FaultReset:
+		return &answer{cut: true}
+	case control.FaultRateLimited:
+		refused = rateLimited(rule.RetryAfterS)
+	case control.FaultLockTimeout:
+		refused = lockTimeout(rule.RetryAfterS)
+	case control.FaultUnauthorized:
+		refused = unauthorized("Invalid API Key provided: sk_****")
+	}
+	if rule.Status != 0 {
+		refused.status = rule.Status
+	}
+	return c.refuse(refused)
+}
+
+// claim takes the key, or answers with what is stored under it.
+func (c *call) claim() (*keyRecord, *answer) {
+	b := c.twin.books
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	request := c.request.Method + " " + c.request.URL.Path + "?" + c.params.canonical()
+	record, fresh, refused := b.keys.claim(keyName{c.who.scope, c.who.key}, request, c.who.requestID, c.now)
+	switch {
+	case refused != nil:
+		return nil, c.refuse(refused)
+	case fresh:
+		return record, nil
+	}
+	return nil, &answer{status: record.Status, body: record.Body, shouldRetry: record.Retry, original: record.RequestID, replayed: true, kept: true}
+}
+
+func (c *call) forget(record *keyRecord) {
+	if record == nil {
+		return
+	}
+	c.twin.books.mu.Lock()
+	defer c.twin.books.mu.Unlock()
+	c.twin.books.keys.forget(record)
+}
+
+// look answers a request that changes nothing, except that time may have passed.
+func (c *call) look(op operation) *answer {
+	look := op(c, c.params)
+	if refused := c.params.done(); refused != nil {
+		return c.refuse(refused)
+	}
+	b := c.twin.books
+	b.mu.Lock()
+	t := b.begin(c.now, c.who)
+	b.passTime(t)
+	value, refused := look(t)
+	a := &answer{status: http.StatusOK, kept: true}
+	if refused != nil {
+		a = c.refuse(refused)
+	} else {
+		a.body = encode(value)
+	}
+	sent := c.twin.commit(t, &batch{})
+	b.mu.Unlock()
+	if sent.err() != nil {
+		return c.refuse(serverError(http.StatusInternalServerError))
+	}
+	sent.start()
+	return a
+}
+
+// execute runs the effect. The books, the events, the stored answer and the log are written as one.
+func (c *call) execute(effect effect, record *keyRecord) *answer {
+	fault := c.pick(atExecution)
+	now, err := c.twin.clock.Now(c.twin.life) // a delay may have passed
+	if err == nil {
+		c.now = now
+	}
+	b := c.twin.books
+	b.mu.Lock()
+	t := b.begin(c.now, c.who)
+	b.passTime(t)
+	a, refused := c.run(t, effect, fault)
+	writes := &batch{}
+	if record != nil {
+		a.original = c.who.requestID
+		if refused != nil && refused.unstored {
+			b.keys.forget(record)
+		} else {
+			b.keys.keep(record, *a, writes)
+		}
+		b.keys.prune(c.now, writes)
+	}
+	c.twin.requests.update(c.entry, writes, func(r *control.Request) { r.Executed = a.executed })
+	sent := c.twin.commit(t, writes)
+	b.mu.Unlock()
+	if sent.err() != nil {
+		return c.refuse(serverError(http.StatusInternalServerError))
+	}
+	sent.start()
+	return a
+}
+
+// run makes the answer of an execution, with the fault that changes it.
+func (c *call) run(t *transition, effect effect, fault *control.Rule) (*answer, *apiError) {
+	before := len(t.touched)
+	if fault != nil && fault.Fault != control.FaultErrorAfter {
+		refused := serverError(http.StatusInternalServerError)
+		if fault.Fault == control.FaultRefused {
+			refused = refusal("", "This request was refused by the twin's rule "+fault.ID+".", "")
+		}
+		if fault.Status != 0 {
+			refused.status = fault.Status
+		}
+		return c.keepable(c.refuse(refused)), refused
+	}
+	value, refused := effect(t)
+	a := &answer{status: http.StatusOK}
+	if refused != nil {
+		a = c.refuse(refused)
+	} else {
+		a.body = encode(value)
+	}
+	if fault != nil && (refused == nil || !refused.unstored) {
+		failure := serverError(http.StatusInternalServerError)
+		if fault.Status != 0 {
+			failure.status = fault.Status
+		}
+		a, refused = c.refuse(failure), failure
+	}
+	a.executed = len(t.touched) > before
+	if refused == nil || !refused.unstored {
+		a = c.keepable(a)
+	}
+	return a, refused
+}
+
+func (c *call) keepable(a *answer) *answer {
+	a.kept = true
+	return a
+}
+
+// refuse writes an error.
+func (c *call) refuse(e *apiError) *answer {
+	shown := *e
+	mode := "test/"
+	if c.who.Livemode {
+		mode = ""
+	}
+	shown.RequestLogURL = "https://dashboard.stripe.com/" + mode + "logs/" + c.who.requestID
+	return &answer{status: e.status, body: encode(map[string]any{"error": &shown}), shouldRetry: e.shouldRetry, retryAfterS: e.retryAfterS}
+}
+
+// pick asks the rules and notes the fault in the log.
+func (c *call) pick(at point) *control.Rule {
+	rule := c.twin.faults.pick(at, c.subject())
+	if rule != nil {
+		c.faults = append(c.faults, rule.Fault)
+	}
+	return rule
+}
+
+// subject is what the rules see of a request: its own metadata, else its payment intent's.
+func (c *call) subject() subject {
+	s := subject{method: c.entry.Method, path: c.entry.Path, account: c.who.Account, key: c.who.key}
+	if !c.twin.faults.any() {
+		return s
+	}
+	s.metadata, _ = c.params.peek("metadata")
+	if len(s.metadata) == 0 && c.id != "" {
+		b := c.twin.books
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if in, found := b.intents.find(c.who.scope, c.id); found {
+			s.metadata = copyOf(in.Metadata)
+		}
+	}
+	return s
+}
+
+// finish sends the answer, unless a fault keeps it, and closes the log entry.
+func (c *call) finish(w http.ResponseWriter, a *answer) {
+	if a.kept {
+		if rule := c.pick(atAnswer); rule != nil {
+			c.twin.sleep(time.Duration(rule.DelayMS) * time.Millisecond)
+			a.cut = rule.Fault == control.FaultAnswerLost
+		}
+		c.twin.holds.pass(c.twin.life, control.AfterEffect, c)
+	}
+	status := a.status
+	if a.cut || c.twin.life.Err() != nil {
+		status = 0
+	}
+	b := &batch{}
+	c.twin.requests.update(c.entry, b, func(r *control.Request) {
+		r.Status, r.Replayed, r.Fault = status, a.replayed, strings.Join(c.faults, ",")
+	})
+	c.twin.store.submit(b)
+	if status == 0 {
+		cut(w)
+		return
+	}
+	c.write(w, a)
+}
+
+func (c *call) write(w http.ResponseWriter, a *answer) {
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Request-Id", c.who.requestID)
+	h.Set("Stripe-Version", apiVersion)
+	if c.who.key != "" {
+		h.Set("Idempotency-Key", c.who.key)
+	}
+	if a.original != "" {
+		h.Set("Original-Request", a.original)
+	}
+	if a.replayed {
+		h.Set("Idempotent-Replayed", "true")
+	}
+	if a.shouldRetry != "" {
+		h.Set("Stripe-Should-Retry", a.shouldRetry)
+	}
+	if a.retryAfterS > 0 {
+		h.Set("Retry-After", strconv.Itoa(a.retryAfterS))
+	}
+	h.Set("Content-Length", strconv.Itoa(len(a.body)))
+	w.WriteHeader(a.status)
+	_, _ = w.Write(a.body)
+}
+
+// cut ends the connection without an answer.
+func cut(w http.ResponseWriter) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	if tcp, ok := conn.(interface{ SetLinger(int) error }); ok {
+		_ = tcp.SetLinger(0) // the peer sees a reset
+	}
+	_ = conn.Close()
+}
+
+// sleep waits for a time of the wall clock, or for the twin's end.
+func (tw *Twin) sleep(d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-tw.life.Done():
+	}
+}

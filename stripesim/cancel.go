@@ -1,0 +1,79 @@
+package stripesim
+
+// cancel ends an intent. A hold is given back first.
+func (t *transition) cancel(in *intent, reason string) {
+	t.touch(in)
+	if in.Status == requiresCapture {
+		c := t.books.charges.byID[in.latestCharge()]
+		t.touch(c)
+		c.AmountRefunded, c.Refunded = c.Amount, true
+		kind := "charge.refunded"
+		if reason == "automatic" {
+			kind = "charge.expired"
+		}
+		t.emitCharge(kind, in, c)
+	}
+	in.Status, in.AmountCapturable, in.NextAction = canceled, 0, ""
+	in.CanceledAt, in.CancellationReason = t.now.Unix(), reason
+	in.notDue()
+	t.emitIntent("payment_intent.canceled", in)
+}
+
+// passTime does to the intents what the clock has made due.
+func (b *books) passTime(t *transition) {
+	who := t.who
+	t.who = origin{} // nobody's request
+	for in := b.nextDue(t.now); in != nil; in = b.nextDue(t.now) {
+		switch in.DueWhat {
+		case dueExpire:
+			t.cancel(in, "automatic")
+		case dueSettle:
+			t.settle(in, b.bounce(in))
+		}
+	}
+	t.who = who
+}
+
+// bounce returns how the intent's bank debit fails, or nil if it does not.
+func (b *books) bounce(in *intent) *decline {
+	test := b.methods.byID[in.PaymentMethod].test()
+	if test.Behaviour != bounces {
+		return nil
+	}
+	return &test.Decline
+}
+
+// prepareCancel is POST /v1/payment_intents/{id}/cancel.
+func prepareCancel(c *call, p *params) effect {
+	reason := p.oneOf("cancellation_reason", "duplicate", "fraudulent", "requested_by_customer", "abandoned")
+	expand := readExpand(p, "payment_intent", false)
+	return func(t *transition) (any, *apiError) {
+		in, err := t.intent(c.id)
+		if err != nil {
+			return nil, err
+		}
+		if !in.in(requiresPaymentMethod, requiresCapture, requiresConfirmation, requiresAction) {
+			return nil, t.unexpectedState(in, "You cannot cancel this PaymentIntent because it has a status of "+in.Status+
+				". Only a PaymentIntent with one of the following statuses may be canceled: requires_payment_method, "+
+				"requires_capture, requires_confirmation, requires_action, processing.", "")
+		}
+		t.cancel(in, reason)
+		return t.books.renderIntent(in, expand), nil
+	}
+}
+
+// intent finds the intent of a request's path among those that the caller may see.
+func (t *transition) intent(id string) (*intent, *apiError) {
+	in, found := t.books.intents.find(t.who.scope, id)
+	if !found {
+		return nil, resourceMissing(404, "payment_intent", id, "intent")
+	}
+	return in, nil
+}
+
+// unexpectedState is the refusal of an intent that is in the wrong state; it shows the intent.
+func (t *transition) unexpectedState(in *intent, message, param string) *apiError {
+	e := refusal("payment_intent_unexpected_state", message, param)
+	e.PaymentIntent = encode(t.books.renderIntent(in, nil))
+	return e
+}

@@ -1,0 +1,101 @@
+package stripesim
+
+import "strings"
+
+// behaviour is what a payment method does when it is charged.
+type behaviour string
+
+const (
+	pays       behaviour = "pays"
+	declines   behaviour = "declines"
+	challenges behaviour = "challenges" // asks the payer on-session, refuses off-session
+	settles    behaviour = "settles"    // processing for days, then succeeds
+	bounces    behaviour = "bounces"    // processing for days, then fails
+)
+
+// decline is how a charge fails.
+type decline struct {
+	Code, DeclineCode, Message string
+}
+
+// testMethod is one of Stripe's test payment methods.
+type testMethod struct {
+	Behaviour behaviour
+	Decline   decline
+	Kind      string // card or us_bank_account
+	Brand     string
+	Last4     string
+}
+
+// method is a payment method made from a test one. It never changes.
+type method struct {
+	Seq      int64
+	ID       string
+	Account  string
+	Livemode bool
+	Created  int64
+	Token    string // the test payment method it was made from
+}
+
+func (m *method) key() string      { return m.ID }
+func (m *method) owner() scope     { return scope{m.Account, m.Livemode} }
+func (m *method) createdAt() int64 { return m.Created }
+func (m *method) number() *int64   { return &m.Seq }
+
+func (m *method) test() testMethod {
+	test, _ := findTestMethod(m.Token)
+	return test
+}
+
+// findTestMethod knows Stripe's test payment methods by name. Declines are known both as
+// pm_card_chargeDeclined… and as pm_card_visa_chargeDeclined….
+func findTestMethod(token string) (testMethod, bool) {
+	switch token {
+	case "pm_card_visa":
+		return testMethod{Behaviour: pays, Kind: "card", Brand: "visa", Last4: "4242"}, true
+	case "pm_card_visa_debit":
+		return testMethod{Behaviour: pays, Kind: "card", Brand: "visa", Last4: "5556"}, true
+	case "pm_card_mastercard":
+		return testMethod{Behaviour: pays, Kind: "card", Brand: "mastercard", Last4: "4444"}, true
+	case "pm_card_amex":
+		return testMethod{Behaviour: pays, Kind: "card", Brand: "amex", Last4: "8431"}, true
+	case "pm_card_authenticationRequired", "pm_card_threeDSecure2Required", "pm_card_threeDSecureRequired":
+		return testMethod{Behaviour: challenges, Kind: "card", Brand: "visa", Last4: "3220",
+			Decline: decline{"authentication_required", "authentication_required", "Your card was declined. This transaction requires authentication."}}, true
+	case "pm_usBankAccount_success", "pm_usBankAccount_processing":
+		return testMethod{Behaviour: settles, Kind: "us_bank_account", Last4: "6789"}, true
+	case "pm_usBankAccount_insufficientFunds":
+		return testMethod{Behaviour: bounces, Kind: "us_bank_account", Last4: "2227",
+			Decline: decline{"payment_method_provider_decline", "insufficient_funds", "The customer's account has insufficient funds to cover this payment."}}, true
+	}
+	name := strings.Replace(token, "pm_card_visa_", "pm_card_", 1)
+	d, found := findDecline(strings.TrimPrefix(name, "pm_card_chargeDeclined"))
+	if !found || !strings.HasPrefix(name, "pm_card_chargeDeclined") {
+		return testMethod{}, false
+	}
+	return testMethod{Behaviour: declines, Kind: "card", Brand: "visa", Last4: "0002", Decline: d}, true
+}
+
+func findDecline(name string) (decline, bool) {
+	switch name {
+	case "":
+		return decline{"card_declined", "generic_decline", "Your card was declined."}, true
+	case "InsufficientFunds":
+		return decline{"card_declined", "insufficient_funds", "Your card has insufficient funds."}, true
+	case "LostCard":
+		return decline{"card_declined", "lost_card", "Your card was declined."}, true
+	case "StolenCard":
+		return decline{"card_declined", "stolen_card", "Your card was declined."}, true
+	case "Fraudulent":
+		return decline{"card_declined", "fraudulent", "Your card was declined."}, true
+	case "ExpiredCard":
+		return decline{"expired_card", "expired_card", "Your card has expired."}, true
+	case "IncorrectCvc":
+		return decline{"incorrect_cvc", "incorrect_cvc", "Your card's security code is incorrect."}, true
+	case "ProcessingError":
+		return decline{"processing_error", "processing_error", "An error occurred while processing your card. Try again in a little bit."}, true
+	case "VelocityLimitExceeded":
+		return decline{"card_declined", "card_velocity_exceeded", "Your card was declined for making repeated attempts too frequently or exceeding its amount limit."}, true
+	}
+	return decline{}, false
+}

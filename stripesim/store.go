@@ -1,0 +1,216 @@
+package stripesim
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"go.etcd.io/bbolt"
+)
+
+var errStoreClosed = errors.New("the state file is closed")
+
+// store writes the books through to a bbolt file. Batches are committed in the order in which they were submitted;
+// batches that wait together share one transaction. The file is not synced: it survives the death of the process,
+// not that of the machine. Without a file it keeps nothing.
+type store struct {
+	db *bbolt.DB
+
+	mu      sync.Mutex
+	waiting []*batch
+	last    *batch // the last one submitted
+	wake    chan struct{}
+	closed  bool
+	broken  error
+	ended   chan struct{}
+}
+
+// batch is what is written together: all of it or nothing.
+type batch struct {
+	puts []put
+	done chan struct{}
+	err  error
+}
+
+type put struct {
+	bucket string
+	number int64
+	value  []byte // nil deletes
+}
+
+// put adds a row under its number.
+func (b *batch) put(bucket string, number int64, row any) {
+	b.puts = append(b.puts, put{bucket, number, encode(row)})
+}
+
+func (b *batch) remove(bucket string, number int64) {
+	b.puts = append(b.puts, put{bucket, number, nil})
+}
+
+func openStore(path string) (*store, error) {
+	s := &store{wake: make(chan struct{}, 1), ended: make(chan struct{})}
+	if path == "" {
+		close(s.ended)
+		return s, nil
+	}
+	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: 5 * time.Second, NoSync: true, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType})
+	if err != nil {
+		return nil, fmt.Errorf("state file %s: %w", path, err)
+	}
+	s.db = db
+	go s.write()
+	return s, nil
+}
+
+// submit queues a batch; wait on the result for its commit. An empty batch is committed when everything submitted
+// before it is.
+func (s *store) submit(b *batch) *batch {
+	b.done = make(chan struct{})
+	if s.db == nil {
+		close(b.done)
+		return b
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(b.puts) == 0 && s.last != nil {
+		return s.last
+	}
+	if len(b.puts) == 0 || s.closed || s.broken != nil {
+		if len(b.puts) > 0 {
+			b.err = errors.Join(errStoreClosed, s.broken)
+		}
+		close(b.done)
+		return b
+	}
+	s.waiting = append(s.waiting, b)
+	s.last = b
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+	return b
+}
+
+// wait returns when the batch is in the file, or could not be written.
+func (b *batch) wait() error {
+	<-b.done
+	return b.err
+}
+
+func (s *store) write() {
+	defer close(s.ended)
+	for {
+		<-s.wake
+		s.mu.Lock()
+		batches, closed := s.waiting, s.closed
+		s.waiting = nil
+		s.mu.Unlock()
+		if len(batches) > 0 {
+			s.commit(batches)
+		}
+		if closed {
+			return
+		}
+	}
+}
+
+func (s *store) commit(batches []*batch) {
+	err := s.db.Update(func(tx *bbolt.Tx) error {
+		for _, b := range batches {
+			for _, one := range b.puts {
+				if err := apply(tx, one); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		s.mu.Lock()
+		s.broken = err
+		s.mu.Unlock()
+	}
+	for _, b := range batches {
+		b.err = err
+		close(b.done)
+	}
+}
+
+func apply(tx *bbolt.Tx, one put) error {
+	bucket, err := tx.CreateBucketIfNotExists([]byte(one.bucket))
+	if err != nil {
+		return err
+	}
+	bucket.FillPercent = 0.9 // numbers ascend
+	key := binary.BigEndian.AppendUint64(nil, uint64(one.number))
+	if one.value == nil {
+		return bucket.Delete(key)
+	}
+	return bucket.Put(key, one.value)
+}
+
+// load calls file with every row of a bucket, in the order of their numbers.
+func load[T any](s *store, bucket string, file func(T)) error {
+	if s.db == nil {
+		return nil
+	}
+	return s.db.View(func(tx *bbolt.Tx) error {
+		b := tx.Bucket([]byte(bucket))
+		if b == nil {
+			return nil
+		}
+		return b.ForEach(func(_, value []byte) error {
+			var row T
+			if err := json.Unmarshal(value, &row); err != nil {
+				return fmt.Errorf("state file, %s: %w", bucket, err)
+			}
+			file(row)
+			return nil
+		})
+	})
+}
+
+// clear empties the file, after everything submitted before it.
+func (s *store) clear() error {
+	if s.db == nil {
+		return nil
+	}
+	if err := s.submit(&batch{puts: []put{{bucket: "cleared", number: 0}}}).wait(); err != nil {
+		return err
+	}
+	return s.db.Update(func(tx *bbolt.Tx) error {
+		var names [][]byte
+		if err := tx.ForEach(func(name []byte, _ *bbolt.Bucket) error {
+			names = append(names, append([]byte(nil), name...))
+			return nil
+		}); err != nil {
+			return err
+		}
+		for _, name := range names {
+			if err := tx.DeleteBucket(name); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// close writes what is waiting and closes the file.
+func (s *store) close() error {
+	s.mu.Lock()
+	already := s.closed
+	s.closed = true
+	s.mu.Unlock()
+	if s.db == nil || already {
+		return nil
+	}
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+	<-s.ended
+	return s.db.Close()
+}

@@ -1,0 +1,85 @@
+package stripesim
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// transition is one change of the books, made under their lock: what it touched is written together with the events
+// that it caused, their deliveries and the stored answer.
+type transition struct {
+	books *books
+	now   time.Time
+	who   origin
+
+	touched []record
+	seen    map[record]bool
+	events  []*event
+}
+
+// origin is whose request a change comes from. The zero value is the clock or the payer's bank.
+type origin struct {
+	scope
+	platform  string // the account of the key, when it acts for another
+	requestID string
+	key       string
+}
+
+func (b *books) begin(now time.Time, who origin) *transition {
+	return &transition{books: b, now: now, who: who, seen: map[record]bool{}}
+}
+
+// changed says whether anything happened.
+func (t *transition) changed() bool { return len(t.touched) > 0 }
+
+// touch notes that a row has to be written.
+func (t *transition) touch(row record) {
+	if !t.seen[row] {
+		t.seen[row] = true
+		t.touched = append(t.touched, row)
+	}
+}
+
+// emit files an event with a snapshot of the object as it is now.
+func (t *transition) emit(kind string, in *intent, object any, previous map[string]any) {
+	e := &event{ID: newID("evt"), Account: in.Account, Platform: in.Platform, Livemode: in.Livemode, Created: t.now.Unix(),
+		Type: kind, Version: apiVersion, Object: encode(object), RequestID: t.who.requestID, IdempotencyKey: t.who.key, Intent: in.ID}
+	if previous != nil {
+		e.Previous = json.RawMessage(encode(previous))
+	}
+	t.books.events.add(e)
+	t.events = append(t.events, e)
+	t.touch(e)
+}
+
+func (t *transition) emitIntent(kind string, in *intent) {
+	t.emit(kind, in, t.books.renderIntent(in, nil), nil)
+}
+
+func (t *transition) emitCharge(kind string, in *intent, c *charge) {
+	t.emit(kind, in, t.books.renderCharge(c, nil), nil)
+}
+
+// batch is what has to be written.
+func (t *transition) batch() *batch {
+	b := &batch{}
+	for _, row := range t.touched {
+		b.put(t.bucketOf(row), *row.number(), row)
+	}
+	return b
+}
+
+func (t *transition) bucketOf(row record) string {
+	switch row.(type) {
+	case *intent:
+		return t.books.intents.bucket
+	case *charge:
+		return t.books.charges.bucket
+	case *balanceTransaction:
+		return t.books.transactions.bucket
+	case *method:
+		return t.books.methods.bucket
+	default:
+		return t.books.events.bucket
+	}
+}
