@@ -1,0 +1,79 @@
+package notifications
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"payonce/boundaries"
+	"payonce/internal/seal"
+	"payonce/payments"
+)
+
+// columnBody is the sealed column of the frozen bytes.
+const columnBody = "notifications.body"
+
+// Message is what a tenant is to be told.
+type Message struct {
+	Tenant   payments.TenantID
+	Subject  string // Kind.Subject
+	Kind     Kind
+	Payment  payments.PaymentID
+	Sequence int    // the payment's next message number, from 1; read and raised under the payment's lock
+	Body     []byte // Render
+}
+
+// Queued counts what became of a message's rows.
+type Queued struct {
+	Queued     int // rows now waiting to be delivered, one an endpoint
+	Suppressed int // endpoints that had the message queued before: a repeat
+}
+
+// Enqueue queues the message for each endpoint that the tenant has registered now, in the caller's transaction: it is told if and only if what
+// it tells of is committed. The id of a row derives from (tenant, subject, kind, endpoint), so a repeat meets the first row, whose bytes stand.
+// A tenant without an endpoint is told nothing, and that is no error.
+func Enqueue(ctx context.Context, tx pgx.Tx, sealer *seal.Sealer, message Message) (Queued, error) {
+	if message.Subject == "" || message.Sequence < 1 || len(message.Body) == 0 {
+		return Queued{}, fmt.Errorf("enqueue %s: subject %q, sequence %d and %d bytes of body: %w",
+			message.Kind, message.Subject, message.Sequence, len(message.Body), ErrNoSubject)
+	}
+	endpoints, err := openEndpoints(ctx, tx, message.Tenant)
+	if err != nil || len(endpoints) == 0 {
+		return Queued{}, err
+	}
+	body, err := sealer.Seal(columnBody, message.Body)
+	if err != nil {
+		return Queued{}, err
+	}
+	ids := make([]uuid.UUID, len(endpoints))
+	for i, endpoint := range endpoints {
+		ids[i] = boundaries.NotificationID(message.Tenant, message.Subject, string(message.Kind), endpoint)
+	}
+	inserted, err := tx.Exec(ctx, `
+		INSERT INTO payonce.notifications
+			(id, tenant, subject, kind, endpoint, payment, sequence, body, status, next_try_at, created_at)
+		SELECT row.id, $3, $4, $5, row.endpoint, $6, $7, $8, 'queued', clock.now, clock.now
+		FROM unnest($1::uuid[], $2::uuid[]) AS row (id, endpoint), (SELECT payonce.clock() AS now) AS clock
+		ORDER BY row.id
+		ON CONFLICT DO NOTHING`,
+		ids, endpoints, message.Tenant.UUID, message.Subject, string(message.Kind), message.Payment.UUID, message.Sequence, body)
+	if err != nil {
+		return Queued{}, fmt.Errorf("enqueue %s for %s: %w", message.Kind, message.Subject, err)
+	}
+	queued := int(inserted.RowsAffected())
+	return Queued{Queued: queued, Suppressed: len(endpoints) - queued}, nil
+}
+
+func openEndpoints(ctx context.Context, tx pgx.Tx, tenant payments.TenantID) ([]uuid.UUID, error) {
+	found, err := tx.Query(ctx, `SELECT id FROM payonce.notification_endpoints WHERE tenant = $1 AND disabled_at IS NULL`, tenant.UUID)
+	if err != nil {
+		return nil, fmt.Errorf("list endpoints: %w", err)
+	}
+	endpoints, err := pgx.CollectRows(found, pgx.RowTo[uuid.UUID])
+	if err != nil {
+		return nil, fmt.Errorf("list endpoints: %w", err)
+	}
+	return endpoints, nil
+}

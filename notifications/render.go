@@ -1,0 +1,33 @@
+package notifications
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"payonce/payments"
+)
+
+// payload is a Standard Webhooks payload (https://www.standardwebhooks.com, "Payload structure"). Receivers parse it: members are added, never
+// renamed.
+type payload struct {
+	Type      Kind      `json:"type"`
+	Timestamp time.Time `json:"timestamp"` // when the thing happened
+	Data      data      `json:"data"`
+}
+
+type data struct {
+	Subject string        `json:"subject"` // what changed: payment/<id> or charge/<ch>
+	Payment payments.View `json:"payment"` // as it was when the message was made, without the client secret
+}
+
+// Render makes the bytes of a message, once: every endpoint and every try gets the same ones. at is when the thing happened.
+func Render(kind Kind, subject string, view payments.View, at time.Time) ([]byte, error) {
+	body, err := json.Marshal(payload{
+		Type: kind, Timestamp: at.UTC(), Data: data{Subject: subject, Payment: view.ForMessage()},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("render %s for %s: %w", kind, subject, err)
+	}
+	return body, nil
+}
