@@ -40,6 +40,15 @@ type ProviderError struct {
 	DeclineCode string `json:"decline_code,omitempty"`
 	Message     string `json:"message,omitempty"`
 	Charge      string `json:"charge,omitempty"`
+	Attempt     int    `json:"attempt,omitempty"` // n of the confirm that was open then; 0: none of ours
+}
+
+// SameAttempt tells whether both tell of one refused attempt: the same charge or, where Stripe made none, the same confirm.
+func (e ProviderError) SameAttempt(other ProviderError) bool {
+	if e.Charge != "" || other.Charge != "" {
+		return e.Charge == other.Charge
+	}
+	return e.Attempt == other.Attempt
 }
 
 // Failure says why a payment ends without money although nobody canceled it.
@@ -62,4 +71,16 @@ type Review struct {
 	Reason string         `json:"reason"`
 	Since  time.Time      `json:"since"`
 	Facts  map[string]any `json:"evidence,omitempty"`
+}
+
+// EndedAs is the status of the payment once its intent is canceled: as what it was to end, or canceled.
+func (p Payment) EndedAs() Status {
+	switch {
+	case p.Failure == nil:
+		return StatusCanceled
+	case p.Failure.Code == FailureExpiredUnsent:
+		return StatusExpired
+	default:
+		return StatusFailed
+	}
 }

@@ -1,0 +1,84 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"payonce/boundaries"
+	"payonce/internal/stripeapi"
+	"payonce/ledger"
+	"payonce/payments"
+)
+
+// misfit says why an intent does not belong to the payment, or nothing. An object is bound once, by id; before that it may be adopted by its metadata
+// only if account, mode, currency, authorised amount and capture method equal the frozen request.
+func misfit(p payments.Payment, intent *stripeapi.Intent) string {
+	switch {
+	case intent == nil:
+		return ""
+	case intent.Account != p.Account:
+		return "another account or mode"
+	case p.IntentID != "" && p.IntentID != intent.ID:
+		return "the payment is bound to another intent"
+	case p.IntentID == "" && intent.PaymentMetadata() != p.ID.String():
+		return "the intent's metadata name another payment"
+	case intent.Money.Currency != p.Money.Currency:
+		return "another currency"
+	case intent.Money.Amount != p.Money.Amount:
+		return "another amount"
+	case intent.CaptureMethod != p.CaptureMethod:
+		return "another capture method"
+	default:
+		return ""
+	}
+}
+
+// quarantine keeps a misfit away from the payment: its money goes to suspense, the payment is marked for review, the event is marked, an alarm is raised.
+func (a *Activities) quarantine(ctx context.Context, tx pgx.Tx, s situation, learnt Learnt, why string) error {
+	intent := learnt.Intent
+	a.Log.Error("an intent does not fit its payment: quarantined", "payment", s.payment.ID, "intent", intent.ID, "why", why, "event", eventID(learnt.Event))
+	posting, took := ledger.Suspense(ledger.Quarantined{
+		Tenant: s.payment.Tenant, Charge: intent.LatestCharge, Currency: intent.Money.Currency, NewTotal: intent.AmountReceived,
+		Source: string(learnt.Source), EffectiveAt: learnt.EffectiveAt,
+	})
+	batch := &pgx.Batch{}
+	if took {
+		if _, err := ledger.Post(ctx, tx, posting); err != nil {
+			return err
+		}
+		batch.Queue(`
+			UPDATE payonce.payments SET review_reason = 'quarantined_intent', review_since = payonce.clock(), review_evidence = $2
+			WHERE id = $1 AND review_reason IS NULL`, s.payment.ID.UUID,
+			evidence(map[string]any{"intent": intent.ID, "why": why, "amount_received": intent.AmountReceived}))
+	}
+	queueEvent(batch, s.payment, learnt, string(VerdictQuarantined), why)
+	if batch.Len() == 0 {
+		return nil
+	}
+	if err := tx.SendBatch(ctx, batch).Close(); err != nil {
+		return fmt.Errorf("quarantine: %w", err)
+	}
+	return nil
+}
+
+// markUnknown takes a command out of the queue and marks its payment for review.
+func (a *Activities) markUnknown(ctx context.Context, id payments.PaymentID, record payments.RecordID, call boundaries.Call) error {
+	facts := evidence(map[string]any{"record": record, "idempotency_key": call.Key, "operation": call.Operation, "last_answer": call.Code})
+	err := pgx.BeginFunc(ctx, a.Pool, func(tx pgx.Tx) error {
+		batch := &pgx.Batch{}
+		batch.Queue(`
+			UPDATE payonce.payments SET review_reason = 'outcome_unknown', review_since = payonce.clock(), review_evidence = $2
+			WHERE id = $1 AND review_reason IS NULL`, id.UUID, facts)
+		batch.Queue(`
+			UPDATE payonce.idempotency_records SET status = 'unknown', lease_until = NULL, next_wake_at = NULL
+			WHERE id = $1 AND status = 'in_progress'`, record.UUID)
+		batch.Queue(`UPDATE payonce.provider_calls SET status = 'unknown' WHERE idempotency_key = $1 AND status = 'sent'`, call.Key)
+		return tx.SendBatch(ctx, batch).Close()
+	})
+	if err != nil {
+		return fmt.Errorf("mark unknown: %w", err)
+	}
+	return nil
+}

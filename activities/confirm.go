@@ -1,0 +1,50 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"net/url"
+
+	"payonce/boundaries"
+	"payonce/payments"
+)
+
+// ConfirmIntent confirms the payment's intent with the command's method. A decline is a result.
+func (a *Activities) ConfirmIntent(ctx context.Context, in In) (Step, error) {
+	s, err := a.read(ctx, in.Payment)
+	if err != nil {
+		return Step{}, unknownPayment(err)
+	}
+	c := s.find(payments.OperationConfirm)
+	if c == nil {
+		return s.step(), nil
+	}
+	confirm, err := openCommand[payments.ConfirmCommand](a, c)
+	if err != nil {
+		return Step{}, err
+	}
+	result, err := a.send(ctx, in, s, c, "/v1/payment_intents/"+url.PathEscape(s.payment.IntentID)+"/confirm", confirmBody(confirm))
+	switch {
+	case errors.Is(err, boundaries.ErrUnsent):
+		return a.applied(ctx, s, Learnt{Source: SourceEngine, EffectiveAt: s.now, Unsent: true})
+	case errors.Is(err, boundaries.ErrSettled):
+		return a.ReadPayment(ctx, in)
+	case err != nil:
+		return Step{}, err
+	case result.look:
+		return a.readIntent(ctx, in, s, c, result.call)
+	default:
+		return a.applied(ctx, s, result.learnt())
+	}
+}
+
+func confirmBody(confirm payments.ConfirmCommand) url.Values {
+	body := url.Values{"payment_method": {confirm.PaymentMethod}}
+	if confirm.ReturnURL != nil {
+		body.Set("return_url", *confirm.ReturnURL)
+	}
+	if confirm.OffSession != nil && *confirm.OffSession {
+		body.Set("off_session", "true")
+	}
+	return body
+}

@@ -1,0 +1,65 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"strconv"
+
+	"payonce/boundaries"
+	"payonce/payments"
+)
+
+// CreateIntent makes the payment's intent, unconfirmed: a doubled create moves no money. The intent carries the payment's and the tenant's id
+// as metadata, by which it is found when its answer is lost.
+func (a *Activities) CreateIntent(ctx context.Context, in In) (Step, error) {
+	s, err := a.read(ctx, in.Payment)
+	if err != nil {
+		return Step{}, unknownPayment(err)
+	}
+	c := s.find(payments.OperationCreate)
+	if c == nil {
+		return s.step(), nil
+	}
+	result, err := a.send(ctx, in, s, c, "/v1/payment_intents", createBody(s.payment))
+	switch {
+	case errors.Is(err, boundaries.ErrUnsent):
+		return a.applied(ctx, s, Learnt{Source: SourceEngine, EffectiveAt: s.now, Unsent: true})
+	case errors.Is(err, boundaries.ErrSettled):
+		return a.ReadPayment(ctx, in)
+	case err != nil:
+		return Step{}, err
+	case result.look:
+		return a.findIntent(ctx, s, c, result.call)
+	default:
+		return a.applied(ctx, s, result.learnt())
+	}
+}
+
+// createBody is what is frozen: the payment's own values. The method comes with the confirm, so that the intent is created unconfirmed.
+func createBody(p payments.Payment) url.Values {
+	body := url.Values{
+		"amount":                 {strconv.FormatInt(p.Money.Amount, 10)},
+		"currency":               {string(p.Money.Currency)},
+		"capture_method":         {string(p.CaptureMethod)},
+		"payment_method_types[]": {"card"},
+	}
+	for name, value := range p.Metadata {
+		body.Set("metadata["+name+"]", value)
+	}
+	body.Set("metadata["+payments.MetadataPayment+"]", p.ID.String())
+	body.Set("metadata["+payments.MetadataTenant+"]", p.Tenant.String())
+	if p.Description != nil {
+		body.Set("description", *p.Description)
+	}
+	if p.ReceiptEmail != nil {
+		body.Set("receipt_email", *p.ReceiptEmail)
+	}
+	return body
+}
+
+// applied applies and tells the workflow where that leaves the payment.
+func (a *Activities) applied(ctx context.Context, s situation, learnt Learnt) (Step, error) {
+	result, err := a.Apply(ctx, s.payment.ID, learnt)
+	return result.Step, err
+}

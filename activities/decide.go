@@ -1,0 +1,251 @@
+package activities
+
+import (
+	"strconv"
+
+	"payonce/boundaries"
+	"payonce/internal/stripeapi"
+	"payonce/ledger"
+	"payonce/notifications"
+	"payonce/payments"
+)
+
+// change is what a fact makes of a payment. decide makes it without touching anything: the end state depends on what happened, never on who
+// brought it or in which order.
+type change struct {
+	after              payments.Payment
+	facts              []string // newly true
+	postings           []ledger.Posting
+	messages           []message // newly implied, or offered again
+	suppressedPostings int
+	settled            []command
+	engineCancel       bool // the intent must be canceled before the payment may end
+	verdict            Verdict
+}
+
+// message is a notification that a fact implies.
+type message struct {
+	kind    notifications.Kind
+	subject string
+}
+
+// decide says what the fact makes of the payment, which it is bound to or may be bound to.
+func decide(s situation, learnt Learnt) change {
+	ch := change{after: s.payment, verdict: VerdictStale}
+	if learnt.Unsent {
+		ch.end(s, payments.Failure{Code: payments.FailureExpiredUnsent}, payments.StatusExpired)
+	}
+	if learnt.Answer != nil && learnt.Answer.Refusal != nil {
+		ch.after.LastError = learnt.Answer.Refusal
+		ch.end(s, payments.Failure{Code: payments.FailureProviderRefused, Message: learnt.Answer.Refusal.Message}, payments.StatusFailed)
+	}
+	if learnt.Answer != nil && learnt.Answer.Decline != nil {
+		ch.declined(s, *learnt.Answer.Decline, true)
+	}
+	if learnt.Intent != nil {
+		ch.follow(s, learnt, *learnt.Intent)
+	}
+	if ch.after.Status != s.payment.Status {
+		ch.verdict = VerdictApplied
+		ch.announce(ch.after)
+	} else if learnt.Implied || learnt.Event != nil && learnt.Intent != nil && learnt.Intent.Status.Absorbing() {
+		ch.offerAgain(s.payment)
+	}
+	ch.settle(s, learnt)
+	return ch
+}
+
+// end ends a payment that has no intent, and has the intent canceled first where there is one.
+func (ch *change) end(s situation, failure payments.Failure, status payments.Status) {
+	if s.payment.Status.Terminal() || s.payment.Failure != nil {
+		return
+	}
+	ch.after.Failure = &failure
+	ch.facts = append(ch.facts, string(failure.Code))
+	if s.payment.IntentID == "" {
+		ch.after.Status = status
+		return
+	}
+	ch.engineCancel = true
+}
+
+// follow binds the intent, books what it took and moves the status if the intent is ahead.
+func (ch *change) follow(s situation, learnt Learnt, intent stripeapi.Intent) {
+	if ch.after.IntentID == "" {
+		ch.after.IntentID, ch.after.ClientSecret = intent.ID, intent.ClientSecret
+		ch.facts = append(ch.facts, "intent_created")
+		ch.verdict = VerdictApplied
+	}
+	ch.book(s, learnt, intent)
+	absorbing := intent.Status.Absorbing()
+	begun := learnt.BegunAt
+	if !absorbing && (begun.IsZero() || s.payment.ReadBegunAt != nil && begun.Before(*s.payment.ReadBegunAt)) {
+		return
+	}
+	if !begun.IsZero() && (s.payment.ReadBegunAt == nil || begun.After(*s.payment.ReadBegunAt)) {
+		ch.after.ReadBegunAt = &begun
+	}
+	if intent.LastError != nil && intent.Status == stripeapi.IntentRequiresPaymentMethod {
+		ch.declined(s, *intent.LastError, s.openConfirm() == nil || learnt.readAfterSend())
+	}
+	if to := statusFor(ch.after, s, intent); to != ch.after.Status && ch.after.Status.CanBecome(to) {
+		ch.after.Status = to
+		ch.facts = append(ch.facts, string(to))
+		if intent.LatestCharge != "" {
+			ch.after.LatestCharge = intent.LatestCharge
+		}
+		if to == payments.StatusSucceeded || to == payments.StatusRequiresCapture {
+			ch.after.LastError = nil
+		}
+	}
+	ch.after.AmountCapturable = intent.AmountCapturable
+}
+
+// book posts what the intent took beyond what is posted: a fact, whatever the status says.
+func (ch *change) book(s situation, learnt Learnt, intent stripeapi.Intent) {
+	if intent.AmountReceived == 0 {
+		return
+	}
+	posting, isNew := ledger.Captured(ledger.Capture{
+		Tenant: s.payment.Tenant, Payment: s.payment.ID, Charge: intent.LatestCharge, Currency: intent.Money.Currency,
+		NewTotal: intent.AmountReceived, PreviousTotal: s.payment.AmountCaptured,
+		Source: string(learnt.Source), EffectiveAt: learnt.EffectiveAt,
+	})
+	if !isNew {
+		return
+	}
+	ch.postings = append(ch.postings, posting)
+	ch.after.AmountCaptured = intent.AmountReceived
+	ch.after.LatestCharge = intent.LatestCharge
+	if s.payment.Status.Terminal() && s.payment.Status != payments.StatusSucceeded {
+		ch.after.Review = &payments.Review{Reason: "money_after_end", Since: s.now, Facts: map[string]any{
+			"intent": intent.ID, "amount_received": intent.AmountReceived,
+		}}
+	}
+}
+
+// statusFor is our word for the intent's status. While a confirm is open, an unconfirmed intent says nothing new.
+func statusFor(p payments.Payment, s situation, intent stripeapi.Intent) payments.Status {
+	switch intent.Status {
+	case stripeapi.IntentRequiresAction:
+		return payments.StatusRequiresAction
+	case stripeapi.IntentProcessing:
+		return payments.StatusProcessing
+	case stripeapi.IntentRequiresCapture:
+		return payments.StatusRequiresCapture
+	case stripeapi.IntentSucceeded:
+		return payments.StatusSucceeded
+	case stripeapi.IntentCanceled:
+		return p.EndedAs()
+	default:
+		if s.openConfirm() != nil && p.Status == payments.StatusSubmitted {
+			return p.Status
+		}
+		return payments.StatusRequiresPaymentMethod
+	}
+}
+
+// declined notes a refused attempt; the payment stays open for another method. own tells that it is the outcome of the open confirm, or that
+// none is open: an event may tell of a decline while the confirm's own answer is still under way.
+func (ch *change) declined(s situation, refusal payments.ProviderError, own bool) {
+	if s.payment.Status.Terminal() {
+		return
+	}
+	if confirm := s.openConfirm(); confirm != nil {
+		refusal.Attempt = confirm.attempt
+	}
+	if held := ch.after.LastError; held == nil || !held.SameAttempt(refusal) {
+		ch.after.LastError = &refusal
+		ch.verdict = VerdictApplied
+		if refusal.Charge != "" {
+			ch.after.LatestCharge = refusal.Charge
+		}
+		subject := declineSubject(s.payment.ID, refusal)
+		ch.facts = append(ch.facts, "declined/"+subject)
+		ch.messages = append(ch.messages, message{kind: notifications.PaymentDeclined, subject: subject})
+	}
+	if own && ch.after.LastError.Attempt == refusal.Attempt && ch.after.Status.CanBecome(payments.StatusRequiresPaymentMethod) {
+		ch.after.Status = payments.StatusRequiresPaymentMethod
+	}
+}
+
+// declineSubject names the refused attempt: its charge, or the confirm where Stripe made none.
+func declineSubject(payment payments.PaymentID, refusal payments.ProviderError) string {
+	if refusal.Charge != "" {
+		return "charge/" + refusal.Charge
+	}
+	return "confirm/" + payment.String() + "#" + strconv.Itoa(refusal.Attempt)
+}
+
+// readAfterSend tells whether the fact is a read begun after the command's newest send had ended.
+func (l Learnt) readAfterSend() bool {
+	return l.Source == SourceRead && l.LastSendEnd != nil && !l.BegunAt.Before(*l.LastSendEnd)
+}
+
+// announce adds the message of a new status.
+func (ch *change) announce(of payments.Payment) {
+	if kind, isTold := notifications.KindOfEnding(of.Status); isTold {
+		ch.messages = append(ch.messages, message{kind: kind, subject: "payment/" + of.ID.String()})
+	}
+}
+
+// offerAgain offers what the state that we hold already implies: the unique keys decide, and count.
+func (ch *change) offerAgain(held payments.Payment) {
+	ch.verdict = VerdictApplied
+	ch.announce(held)
+	if held.AmountCaptured > 0 && len(ch.postings) == 0 {
+		ch.suppressedPostings++
+	}
+}
+
+// settle lists the open commands that have their outcome now.
+func (ch *change) settle(s situation, learnt Learnt) {
+	confirmSettled := false
+	for _, c := range s.open {
+		if c.operation == payments.OperationConfirm && ch.confirmSettled(c, learnt) {
+			confirmSettled = true
+			ch.settled = append(ch.settled, c)
+		}
+		if c.operation == payments.OperationCancel && ch.after.Status.Terminal() {
+			ch.settled = append(ch.settled, c)
+		}
+	}
+	for _, c := range s.open {
+		if c.operation != payments.OperationCreate {
+			continue
+		}
+		unanswered := c.answeredBy == nil && ch.after.IntentID != "" && !ch.engineCancel && ch.after.Failure == nil
+		if ch.after.Status.Terminal() || unanswered || c.answeredBy != nil && confirmSettled {
+			ch.settled = append(ch.settled, c)
+		}
+	}
+}
+
+// confirmSettled tells whether the open confirm has its outcome: the intent went on, the payment is over, its own answer is a decline, or a read
+// begun after its newest send had ended shows one.
+func (ch *change) confirmSettled(c command, learnt Learnt) bool {
+	if ch.after.Failure != nil && !ch.after.Status.Terminal() {
+		return false // refused or unsent: it is answered once the intent is canceled
+	}
+	switch ch.after.Status {
+	case payments.StatusSubmitted:
+		return false
+	case payments.StatusRequiresPaymentMethod:
+		own := learnt.Answer != nil && learnt.Answer.Decline != nil && learnt.Answer.Call.Operation == payments.OperationConfirm &&
+			learnt.Answer.Call.Fence == c.fence
+		read := learnt.readAfterSend() && ch.after.LastError != nil && ch.after.LastError.Attempt == c.attempt
+		return own || read
+	default:
+		return true
+	}
+}
+
+// openConfirm is the open confirm, or nil.
+func (s situation) openConfirm() *command {
+	for i := range s.open {
+		if s.open[i].operation == payments.OperationConfirm && s.open[i].status != boundaries.RecordCompleted {
+			return &s.open[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,115 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"payonce/boundaries"
+	"payonce/internal/stripeapi"
+	"payonce/payments"
+)
+
+// maxLookPages bounds one look for an intent; a busier window is looked at again, and stays visible as waiting meanwhile.
+const maxLookPages = 50
+
+// lookMargin is the distance that Stripe's clock may have from ours.
+const lookMargin = 10 * time.Minute
+
+// findIntent looks for the intent of a create whose answer is not known. Absence counts only from a list begun SafetyAge or more after the last
+// send ended; then the next generation may go.
+func (a *Activities) findIntent(ctx context.Context, s situation, c *command, call boundaries.Call) (Step, error) {
+	credentials, err := a.credentials(ctx, s.payment.Account)
+	if err != nil {
+		return Step{}, err
+	}
+	found, err := a.searchList(ctx, credentials, s.payment.ID, call, s.now)
+	if err != nil {
+		return Step{}, notYet("list intents", 0, err)
+	}
+	if found != nil {
+		return a.applied(ctx, s, Learnt{Source: SourceRead, Intent: found, BegunAt: s.now, EffectiveAt: found.Created})
+	}
+	return a.notExecuted(ctx, s, c, call)
+}
+
+// searchList lists the intents of the window in which the call can have had its effect.
+func (a *Activities) searchList(ctx context.Context, credentials stripeapi.Credentials, payment payments.PaymentID, call boundaries.Call, now time.Time,
+) (*stripeapi.Intent, error) {
+	after := ""
+	for range maxLookPages {
+		listing, cancel := context.WithTimeout(ctx, a.Timing.Send)
+		page, err := a.Stripe.ListIntents(listing, credentials, call.FirstSentAt.Add(-lookMargin), now.Add(lookMargin), after)
+		cancel()
+		if err != nil {
+			return nil, err
+		}
+		for i := range page.Intents {
+			if page.Intents[i].PaymentMetadata() == payment.String() {
+				return &page.Intents[i], nil
+			}
+		}
+		if !page.More || len(page.Intents) == 0 {
+			return nil, nil
+		}
+		after = page.Intents[len(page.Intents)-1].ID
+	}
+	return nil, fmt.Errorf("more than %d pages of intents in the window", maxLookPages)
+}
+
+// readIntent reads the known intent after an answer that was no result: what it is now settles the command, or proves that the call had no effect.
+func (a *Activities) readIntent(ctx context.Context, in In, s situation, c *command, call boundaries.Call) (Step, error) {
+	credentials, err := a.credentials(ctx, s.payment.Account)
+	if err != nil {
+		return Step{}, err
+	}
+	reading, cancel := context.WithTimeout(ctx, a.Timing.Send)
+	defer cancel()
+	intent, err := a.Stripe.ReadIntent(reading, credentials, s.payment.IntentID)
+	if err != nil {
+		return Step{}, notYet("read intent", 0, err)
+	}
+	end := call.LastSendEnd(a.Timing.Send)
+	result, err := a.Apply(ctx, s.payment.ID, Learnt{
+		Source: SourceRead, Intent: &intent, BegunAt: s.now, EffectiveAt: s.now, LastSendEnd: &end,
+	})
+	if err != nil {
+		return Step{}, err
+	}
+	after, err := a.read(ctx, in.Payment)
+	if err != nil {
+		return Step{}, err
+	}
+	if still := after.find(c.operation); still == nil || still.record != c.record {
+		return result.Step, nil
+	}
+	return a.notExecuted(ctx, s, c, call)
+}
+
+// notExecuted is reached when Stripe shows no effect of the call: old enough, that proves that there will be none.
+func (a *Activities) notExecuted(ctx context.Context, s situation, c *command, call boundaries.Call) (Step, error) {
+	if cause(call.Code) == causeKeyReused {
+		return a.unknown(ctx, s, c, call)
+	}
+	provenAt := call.LastSendEnd(a.Timing.Send).Add(a.Timing.SafetyAge)
+	if s.now.Before(provenAt) {
+		return Step{}, notYet("too early to count as absent", min(provenAt.Sub(s.now)+10*time.Millisecond, time.Minute), errors.New("look again"))
+	}
+	a.Log.Warn("a call to Stripe had no effect: the next generation goes",
+		"payment", s.payment.ID, "operation", c.operation, "generation", call.Generation, "idempotency_key", call.Key)
+	if err := a.Calls.Absent(ctx, call.Key); err != nil {
+		return Step{}, err
+	}
+	return s.step(), nil
+}
+
+// unknown takes the command out of the queue and marks the payment for review: nothing more can be learnt by machine.
+func (a *Activities) unknown(ctx context.Context, s situation, c *command, call boundaries.Call) (Step, error) {
+	a.Log.Error("the outcome of a command cannot be learnt: the payment is marked for review",
+		"payment", s.payment.ID, "operation", c.operation, "idempotency_key", call.Key)
+	if err := a.markUnknown(ctx, s.payment.ID, c.record, call); err != nil {
+		return Step{}, err
+	}
+	return a.ReadPayment(ctx, In{Payment: s.payment.ID})
+}

@@ -1,0 +1,161 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"time"
+
+	"payonce/boundaries"
+	"payonce/internal/stripeapi"
+	"payonce/internal/tenants"
+	"payonce/payments"
+)
+
+// credentials are the secret key of the account that the payment is pinned to, unless that account is stopped.
+func (a *Activities) credentials(ctx context.Context, account payments.Account) (stripeapi.Credentials, error) {
+	key, err := tenants.UsableSecretKey(ctx, a.Pool, a.Sealer, account)
+	if errors.Is(err, tenants.ErrAccountStopped) {
+		return stripeapi.Credentials{}, notYet("the Stripe account is stopped", reactions[causeAccountStopped].pause, err)
+	}
+	return stripeapi.Credentials{SecretKey: key, Account: account}, err
+}
+
+// sent is what one send of a call came to.
+type sent struct {
+	call    boundaries.Call
+	answer  *stripeapi.Answer
+	refusal *stripeapi.Error // a decline or a definite refusal
+	look    bool             // nothing is to be sent before Stripe was read
+}
+
+// send freezes the command's call, sends it once and sorts what came back. An error asks for the same act again.
+func (a *Activities) send(ctx context.Context, in In, s situation, c *command, path string, body url.Values) (sent, error) {
+	newest, err := a.Calls.Newest(ctx, c.record)
+	if err != nil {
+		return sent{}, err
+	}
+	generation := 0
+	if newest != nil {
+		generation = newest.Generation
+		switch {
+		case newest.Status == boundaries.CallAbsent:
+			generation++
+		case mustLook(*newest):
+			return sent{call: *newest, look: true}, nil
+		}
+	}
+	credentials, err := a.credentials(ctx, s.payment.Account)
+	if err != nil {
+		return sent{}, err
+	}
+	call, err := a.Calls.Begin(ctx, boundaries.Freeze{
+		Key: boundaries.ProviderKey{
+			Tenant: s.payment.Tenant, ResourceKind: boundaries.ResourcePayment, ResourceID: s.payment.ID.UUID,
+			Operation: c.operation, Attempt: c.attempt, Generation: generation,
+		},
+		Record: c.record, Payment: s.payment.ID, Owner: in.Owner, Account: s.payment.Account,
+		Path: path, Body: []byte(body.Encode()), Version: stripeapi.APIVersion,
+	})
+	if errors.Is(err, boundaries.ErrBlind) {
+		return sent{call: *newest, look: true}, nil
+	}
+	if err != nil {
+		return sent{}, a.notBegun(err)
+	}
+	return a.sendOnce(ctx, in, credentials, call)
+}
+
+func (a *Activities) sendOnce(ctx context.Context, in In, credentials stripeapi.Credentials, call boundaries.Call) (sent, error) {
+	timeout := a.Timing.Send
+	if in.Local {
+		timeout = a.Timing.FirstSend
+	}
+	sending, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	answer, err := a.Stripe.Send(sending, credentials, stripeapi.Request{IdempotencyKey: call.Key, Path: call.Path, Body: call.Body})
+	if err == nil {
+		return sent{call: call, answer: &answer}, nil
+	}
+	why := causeOf(err)
+	var refusal *stripeapi.Error
+	if errors.As(err, &refusal) && why != causeDeclined && why != causeRefused {
+		if noteErr := a.Calls.Ended(ctx, call.Key, refusal.Status, string(why), refusal.RequestID, refusal.Replayed); noteErr != nil {
+			return sent{}, noteErr
+		}
+	}
+	switch reaction := reactions[why]; {
+	case why == causeAccountStopped:
+		a.Log.Error("Stripe refuses this account: its calls are stopped until an operator resumes it",
+			"account", credentials.Account.ID, "livemode", credentials.Account.Livemode, "error", err)
+		if stopErr := tenants.StopAccount(ctx, a.Pool, credentials.Account, err.Error()); stopErr != nil {
+			return sent{}, stopErr
+		}
+		return sent{}, notYet(string(why), reaction.pause, err)
+	case reaction.retry:
+		return sent{}, notYet(string(why), a.pause(reaction, refusal), err)
+	case reaction.look:
+		return sent{call: call, look: true}, nil
+	default:
+		return sent{call: call, refusal: refusal}, nil
+	}
+}
+
+// pause is the longer of the table's and Stripe's, 0 for the policy's own back-off.
+func (a *Activities) pause(reaction reaction, refusal *stripeapi.Error) time.Duration {
+	pause := min(reaction.pause, a.Timing.RetryMaximum)
+	if refusal != nil {
+		pause = max(pause, refusal.RetryAfter)
+	}
+	return pause
+}
+
+// answered is what apply is told of the call that a fact answers.
+func (s sent) answered() *AnsweredCall {
+	answered := &AnsweredCall{Call: s.call}
+	switch {
+	case s.answer != nil:
+		answered.Status, answered.RequestID, answered.Replayed = s.answer.Status, s.answer.RequestID, s.answer.Replayed
+	case s.refusal != nil:
+		answered.Status, answered.RequestID, answered.Replayed = s.refusal.Status, s.refusal.RequestID, s.refusal.Replayed
+		refusal := s.refusal.Refusal
+		if causeOf(s.refusal) == causeDeclined {
+			answered.Decline = &refusal
+		} else {
+			answered.Refusal = &refusal
+		}
+	}
+	return answered
+}
+
+// learnt is what the send brought, for apply.
+func (s sent) learnt() Learnt {
+	learnt := Learnt{Source: SourceAnswer, BegunAt: s.call.LastSentAt, EffectiveAt: s.call.LastSentAt, Answer: s.answered()}
+	switch {
+	case s.answer != nil:
+		learnt.Intent = &s.answer.Intent
+	case s.refusal != nil:
+		learnt.Intent = s.refusal.Intent
+	}
+	if learnt.Answer.Replayed {
+		// Stripe's memory of the first send: as old as that.
+		learnt.BegunAt = s.call.FirstSentAt
+	}
+	return learnt
+}
+
+// mustLook tells whether the newest answer of a call makes sending it again useless.
+func mustLook(call boundaries.Call) bool {
+	return call.Status == boundaries.CallSent && call.EndedAt != nil && reactions[cause(call.Code)].look
+}
+
+// openCommand decodes the stored command.
+func openCommand[C any](a *Activities, c *command) (C, error) {
+	plain, err := a.Sealer.Open(boundaries.ColumnCommand, c.sealed)
+	if err != nil {
+		var zero C
+		return zero, fmt.Errorf("record %s: %w", c.record, err)
+	}
+	return boundaries.CommandOf[C](plain)
+}

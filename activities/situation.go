@@ -1,0 +1,126 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"payonce/boundaries"
+	"payonce/internal/paymentstore"
+	"payonce/internal/postgres"
+	"payonce/payments"
+)
+
+// command is an open command of a payment.
+type command struct {
+	record     payments.RecordID
+	operation  payments.Operation
+	attempt    int // n of its owner key
+	number     int
+	status     boundaries.RecordStatus
+	sealed     []byte
+	fence      int64
+	late       bool // its deadline has passed
+	answeredBy *uuid.UUID
+}
+
+// situation is a payment with its open commands, read at one time.
+type situation struct {
+	payment payments.Payment
+	open    []command
+	now     time.Time // payonce.clock()
+}
+
+// openCommands is the queue: lowest number first. An unknown record stays in the list but is never next.
+const openCommands = `
+	SELECT r.id, r.operation, coalesce(substring(r.owner_key FROM '#([0-9]+)$')::int, 1), r.number, r.status, r.command, r.fence,
+	       coalesce(r.not_after <= payonce.clock(), false), r.answered_by
+	FROM payonce.idempotency_records r
+	WHERE r.payment = $1 AND r.status IN ('in_progress', 'unknown') ORDER BY r.number`
+
+// read reads the situation in one round trip.
+func (a *Activities) read(ctx context.Context, id payments.PaymentID) (situation, error) {
+	return a.readSituation(ctx, a.Pool, id, paymentstore.SelectByID)
+}
+
+// lock reads the situation and locks the payment's row to the end of the transaction.
+func (a *Activities) lock(ctx context.Context, tx pgx.Tx, id payments.PaymentID) (situation, error) {
+	return a.readSituation(ctx, tx, id, paymentstore.SelectByID+` FOR NO KEY UPDATE OF p`)
+}
+
+func (a *Activities) readSituation(ctx context.Context, db postgres.Batcher, id payments.PaymentID, selectPayment string) (situation, error) {
+	var s situation
+	batch := &pgx.Batch{}
+	batch.Queue(selectPayment, id.UUID).QueryRow(func(row pgx.Row) (err error) {
+		s.payment, err = paymentstore.Scan(row, a.Sealer)
+		return err
+	})
+	batch.Queue(openCommands, id.UUID).Query(func(rows pgx.Rows) (err error) {
+		s.open, err = pgx.CollectRows(rows, scanCommand)
+		return err
+	})
+	batch.Queue(`SELECT payonce.clock()`).QueryRow(func(row pgx.Row) error { return row.Scan(&s.now) })
+	if err := db.SendBatch(ctx, batch).Close(); err != nil {
+		return situation{}, fmt.Errorf("read payment %s: %w", id, err)
+	}
+	return s, nil
+}
+
+func scanCommand(row pgx.CollectableRow) (command, error) {
+	var c command
+	err := row.Scan(&c.record.UUID, &c.operation, &c.attempt, &c.number, &c.status, &c.sealed, &c.fence, &c.late, &c.answeredBy)
+	return c, err
+}
+
+// next is the command to act on: the lowest open one that waits for an act of ours. A create whose intent exists waits for its confirm, and a
+// refused or unsent confirm for the cancel that ends its payment.
+func (s situation) next() *command {
+	for i := range s.open {
+		c := &s.open[i]
+		created := c.operation == payments.OperationCreate && s.payment.IntentID != ""
+		ending := c.operation == payments.OperationConfirm && s.payment.Failure != nil
+		if c.status == boundaries.RecordInProgress && !created && !ending {
+			return c
+		}
+	}
+	return nil
+}
+
+// find is the open command of the operation that is to be acted on, or nil.
+func (s situation) find(operation payments.Operation) *command {
+	if next := s.next(); next != nil && next.operation == operation {
+		return next
+	}
+	return nil
+}
+
+// step tells the workflow where the payment stands.
+func (s situation) step() Step {
+	step := Step{Version: 1, Stage: s.payment.Stage, Status: s.payment.Status}
+	if next := s.next(); next != nil {
+		step.Next = next.operation
+	}
+	step.Over = step.Next == "" && s.payment.Status.Terminal()
+	return step
+}
+
+// ReadPayment tells where a payment stands and what comes next, from Postgres.
+func (a *Activities) ReadPayment(ctx context.Context, in In) (Step, error) {
+	s, err := a.read(ctx, in.Payment)
+	if err != nil {
+		return Step{}, unknownPayment(err)
+	}
+	return s.step(), nil
+}
+
+// unknownPayment makes a missing payment an error that no retry mends: the claim commits before anybody is woken.
+func unknownPayment(err error) error {
+	if errors.Is(err, paymentstore.ErrNotFound) {
+		return neverRetry("unknown_payment", err)
+	}
+	return err
+}

@@ -1,0 +1,184 @@
+package activities
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"payonce/boundaries"
+	"payonce/internal/paymentstore"
+	"payonce/payments"
+)
+
+// queuePayment queues the row's new values. A stage's time is set once: terminal takes the time of the fact, ledger_applied the commit's.
+func (a *Activities) queuePayment(batch *pgx.Batch, s situation, learnt Learnt, ch change, suppressedMessages int) error {
+	secret, err := a.Sealer.Seal(paymentstore.ColumnClientSecret, []byte(ch.after.ClientSecret))
+	if err != nil {
+		return err
+	}
+	var reviewReason *string
+	var reviewSince *time.Time
+	var reviewFacts map[string]any
+	if review := ch.after.Review; review != nil {
+		reviewReason, reviewSince, reviewFacts = &review.Reason, &review.Since, review.Facts
+	}
+	effective := learnt.EffectiveAt
+	if effective.IsZero() {
+		effective = s.now
+	}
+	p := ch.after
+	batch.Queue(updatePayment, p.ID.UUID, p.Status, p.Stage, p.Stage.Rank(), effective, // 1-5
+		p.IntentID, secret, p.LatestCharge, p.AmountCapturable, p.AmountCaptured, // 6-10
+		p.LastError, p.Failure, p.ReadBegunAt, p.LastCommand, p.LastMessage, // 11-15
+		reviewReason, reviewSince, reviewFacts, ch.suppressedPostings, suppressedMessages, // 16-20
+		p.Status.Terminal(), len(ch.facts) > 0, a.Timing.PollAfter, a.Timing.PollMaximum, learnt.Source == SourcePoll) // 21-25
+	return nil
+}
+
+const updatePayment = `
+	UPDATE payonce.payments p SET
+		status = $2, stage = $3,
+		external_resource_created_at = CASE WHEN $6 <> '' THEN coalesce(external_resource_created_at, payonce.clock()) END,
+		processing_at = CASE WHEN $4 >= 2 AND $6 <> '' THEN coalesce(processing_at,
+			(SELECT min(c.first_sent_at) FROM payonce.provider_calls c WHERE c.payment = p.id AND c.operation = 'confirm_payment'), $5) ELSE processing_at END,
+		terminal_at = CASE WHEN $4 >= 3 THEN coalesce(terminal_at, $5) END,
+		ledger_applied_at = CASE WHEN $4 >= 4 THEN coalesce(ledger_applied_at, payonce.clock()) END,
+		intent_id = nullif($6, ''), client_secret = coalesce(client_secret, $7), latest_charge = nullif($8, ''),
+		amount_capturable = $9, amount_captured = $10, last_error = $11, failure = $12, read_begun_at = $13,
+		last_command = $14, last_message = $15, review_reason = $16, review_since = $17, review_evidence = $18,
+		suppressed_postings = suppressed_postings + $19, suppressed_messages = suppressed_messages + $20,
+		polls = CASE WHEN $22 THEN 0 WHEN $25 THEN polls + 1 ELSE polls END,
+		next_poll_at = CASE
+			WHEN $21 OR $6 = '' THEN NULL
+			WHEN $22 OR next_poll_at IS NULL THEN payonce.clock() + $23::interval
+			WHEN $25 THEN payonce.clock() + least($23::interval * power(2, least(polls + 1, 20)), $24::interval)
+			ELSE next_poll_at END,
+		updated_at = payonce.clock()
+	WHERE id = $1`
+
+// queueSettlement completes a command and writes its answer into every key of its record that has none yet.
+func (a *Activities) queueSettlement(batch *pgx.Batch, p payments.Payment, c command) error {
+	code, contentType, body, err := p.Outcome(c.operation)
+	if err != nil {
+		return err
+	}
+	sealed, err := a.Sealer.Seal(boundaries.ColumnResponseBody, body)
+	if err != nil {
+		return err
+	}
+	headers := map[string]string{"Content-Type": contentType}
+	if code == 201 {
+		headers["Location"] = "/v1/payments/" + p.ID.String()
+	}
+	batch.Queue(`UPDATE payonce.idempotency_keys SET response_code = $2, response_headers = $3, response_body = $4
+		WHERE record = $1 AND response_code IS NULL`, c.record.UUID, code, headers, sealed)
+	batch.Queue(`
+		UPDATE payonce.idempotency_records
+		SET status = 'completed', completed_at = payonce.clock(), external_resource_id = nullif($2, ''), response_code = $3,
+		    response_summary = $4, lease_until = NULL, next_wake_at = NULL, attended_until = NULL
+		WHERE id = $1 AND status IN ('in_progress', 'unknown')`, c.record.UUID, p.IntentID, code, summaryOf(p))
+	return nil
+}
+
+// summaryOf is what is kept of an answer for ever: ids, status, amount, decline code.
+func summaryOf(p payments.Payment) map[string]any {
+	summary := map[string]any{"payment": p.ID, "status": p.Status, "amount": p.Money.Amount, "currency": p.Money.Currency}
+	if p.LastError != nil {
+		summary["code"], summary["decline_code"] = p.LastError.Code, p.LastError.DeclineCode
+	}
+	if p.Failure != nil {
+		summary["failure"] = p.Failure.Code
+	}
+	return summary
+}
+
+// queueEngineCancel queues our own cancel, under the owner key that a caller's would have, so that both meet in one record.
+func (a *Activities) queueEngineCancel(batch *pgx.Batch, p payments.Payment) error {
+	const first = 1
+	cancel := payments.CancelCommand{Payment: p.ID}
+	normalised, err := boundaries.Normalise(payments.OperationCancel, "/v1/payments/"+p.ID.String()+"/cancel", cancel)
+	if err != nil {
+		return err
+	}
+	sealed, err := a.Sealer.Seal(boundaries.ColumnCommand, normalised.JSON)
+	if err != nil {
+		return err
+	}
+	owner := boundaries.CancelOwnerKey(p.ID, first)
+	key := boundaries.ProviderKey{
+		Tenant: p.Tenant, ResourceKind: boundaries.ResourcePayment, ResourceID: p.ID.UUID, Operation: payments.OperationCancel, Attempt: first,
+	}.IdempotencyKey()
+	batch.Queue(`
+		INSERT INTO payonce.idempotency_records
+			(id, tenant, operation, owner_key, idempotency_key, request_hash, request_hash_version, command, status,
+			 resource_kind, resource_id, payment, number, asked_by, next_wake_at, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'in_progress', 'payment', $9, $9, $10, 'engine', payonce.clock() + $11::interval, payonce.clock())
+		ON CONFLICT DO NOTHING`,
+		boundaries.RecordID(p.Tenant, payments.OperationCancel, owner).UUID, p.Tenant.UUID, payments.OperationCancel, string(owner), key,
+		normalised.Hash.Sum[:], normalised.Hash.Version, sealed, p.ID.UUID, p.LastCommand, a.Timing.WakeAfter)
+	return nil
+}
+
+// queueFacts notes what is newly true, and who brought it first.
+func queueFacts(batch *pgx.Batch, id payments.PaymentID, learnt Learnt, facts []string) {
+	for _, fact := range facts {
+		batch.Queue(`
+			INSERT INTO payonce.payment_facts (payment, fact, source, effective_at, applied_at)
+			VALUES ($1, $2, $3, coalesce($4, payonce.clock()), payonce.clock()) ON CONFLICT DO NOTHING`,
+			id.UUID, fact, learnt.Source, nullTime(learnt.EffectiveAt))
+	}
+}
+
+func nullTime(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+// queueAnsweredCall closes the call that the fact answers.
+func queueAnsweredCall(batch *pgx.Batch, answered *AnsweredCall) {
+	if answered == nil {
+		return
+	}
+	answer := map[string]any{"replayed": answered.Replayed}
+	for name, refusal := range map[string]*payments.ProviderError{"decline": answered.Decline, "refusal": answered.Refusal} {
+		if refusal != nil {
+			answer[name] = refusal
+		}
+	}
+	batch.Queue(`
+		UPDATE payonce.provider_calls
+		SET status = 'answered', ended_at = payonce.clock(), http_status = $2, request_ids = request_ids || $3::text, answer = $4
+		WHERE idempotency_key = $1 AND status = 'sent'`, answered.Call.Key, answered.Status, answered.RequestID, answer)
+}
+
+// queueEvent marks the stored event in the same commit.
+func queueEvent(batch *pgx.Batch, p payments.Payment, learnt Learnt, status, reason string) {
+	if learnt.Event == nil {
+		return
+	}
+	batch.Queue(`
+		UPDATE payonce.provider_events
+		SET status = $2, reason = nullif($3, ''), payment = $4, tenant = $5, next_try_at = NULL, settled_at = payonce.clock()
+		WHERE id = $1 AND settled_at IS NULL`, *learnt.Event, status, reason, p.ID.UUID, p.Tenant.UUID)
+}
+
+// evidence renders what a person needs to settle a review.
+func evidence(facts map[string]any) []byte {
+	body, err := json.Marshal(facts)
+	if err != nil {
+		return []byte(`{}`)
+	}
+	return body
+}
+
+// eventID is the stored event's id for a log line.
+func eventID(event *uuid.UUID) string {
+	if event == nil {
+		return ""
+	}
+	return event.String()
+}

@@ -1,0 +1,68 @@
+package payments
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+)
+
+// Problem is an RFC 9457 problem with a stable code: what a caller is told of a refusal.
+type Problem struct {
+	Type    string     `json:"type"` // urn:payonce:problem: and the code
+	Title   string     `json:"title"`
+	Status  int        `json:"status"`
+	Code    string     `json:"code"`
+	Detail  string     `json:"detail,omitempty"`
+	Field   string     `json:"field,omitempty"`
+	Payment *PaymentID `json:"payment,omitempty"`
+}
+
+// NewProblem fills type and title from the status.
+func NewProblem(status int, code, detail string) Problem {
+	return Problem{Type: "urn:payonce:problem:" + code, Title: http.StatusText(status), Status: status, Code: code, Detail: detail}
+}
+
+// Content types of answers.
+const (
+	ContentTypeJSON    = "application/json"
+	ContentTypeProblem = "application/problem+json"
+)
+
+// Outcome is the answer to a settled command of the payment: 201 for a create and 200 for the others, also with a decline; 402 for a definite
+// refusal by Stripe; 409 for what the payment's end rules out.
+func (p Payment) Outcome(operation Operation) (code int, contentType string, body []byte, err error) {
+	problem := p.refusal(operation)
+	if problem != nil {
+		problem.Payment = &p.ID
+		body, err = json.Marshal(problem)
+		return problem.Status, ContentTypeProblem, body, encoding(err)
+	}
+	code = http.StatusOK
+	if operation == OperationCreate {
+		code = http.StatusCreated
+	}
+	body, err = json.Marshal(p.View())
+	return code, ContentTypeJSON, body, encoding(err)
+}
+
+func (p Payment) refusal(operation Operation) *Problem {
+	var problem Problem
+	switch {
+	case operation == OperationCancel && p.Status == StatusSucceeded:
+		problem = NewProblem(http.StatusConflict, "payment_succeeded", "the payment has succeeded: refund it instead")
+	case operation == OperationCancel || p.Failure == nil || p.Status == StatusSucceeded:
+		return nil
+	case p.Failure.Code == FailureExpiredUnsent:
+		problem = NewProblem(http.StatusConflict, string(FailureExpiredUnsent), "the command could not be sent in time: nothing was charged")
+	default:
+		problem = NewProblem(http.StatusPaymentRequired, string(p.Failure.Code), p.Failure.Message)
+	}
+	return &problem
+}
+
+func encoding(err error) error {
+	if err != nil {
+		return fmt.Errorf("encode answer: %w", err)
+	}
+	return nil
+}

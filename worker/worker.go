@@ -1,0 +1,48 @@
+// Package worker registers the workflows and activities: one function for the binary, the tests and the replays.
+//
+// It may import workflows and activities. It must not know how they are built.
+package worker
+
+import (
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"payonce/activities"
+	"payonce/workflows"
+)
+
+// Register registers everything that a payment needs, under the names that workflows pin.
+func Register(registry worker.Registry, acts *activities.Activities) {
+	registry.RegisterWorkflowWithOptions(workflows.Payment, workflow.RegisterOptions{Name: workflows.NamePayment})
+	for name, act := range map[string]any{
+		workflows.NameCreateIntent: acts.CreateIntent,
+		workflows.NameConfirm:      acts.ConfirmIntent,
+		workflows.NameCancel:       acts.CancelIntent,
+		workflows.NameReadPayment:  acts.ReadPayment,
+	} {
+		registry.RegisterActivityWithOptions(act, activity.RegisterOptions{Name: name})
+	}
+}
+
+// Options of a worker.
+type Options struct {
+	TaskQueue string
+	Grace     time.Duration // how long running activities may finish when the worker stops; the SDK's default is none
+	Sticky    time.Duration // how long a task waits for the worker that has the workflow in memory: part of the recovery time after a kill
+}
+
+// New makes a worker with everything registered.
+func New(c client.Client, options Options, acts *activities.Activities) worker.Worker {
+	w := worker.New(c, options.TaskQueue, worker.Options{
+		WorkerStopTimeout:                options.Grace,
+		StickyScheduleToStartTimeout:     options.Sticky,
+		MaxConcurrentWorkflowTaskPollers: 4,
+		MaxConcurrentActivityTaskPollers: 4,
+	})
+	Register(w, acts)
+	return w
+}

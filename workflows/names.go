@@ -1,0 +1,14 @@
+package workflows
+
+// Names that leave the process: a rename breaks running workflows, so a golden test pins them.
+const (
+	NamePayment      = "Payment"
+	NameCreateIntent = "CreateIntent"
+	NameConfirm      = "ConfirmIntent"
+	NameCancel       = "CancelIntent"
+	NameReadPayment  = "ReadPayment"
+	SignalWake       = "wake"
+)
+
+// TaskQueue is the default task queue of payments.
+const TaskQueue = "payonce"

@@ -1,0 +1,75 @@
+package workflows
+
+import (
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"payonce/activities"
+)
+
+// Tries are the durations of an act's tries, taken from the configuration when the workflow starts.
+type Tries struct {
+	Local   time.Duration `json:"local"`   // start-to-close of the first, local try
+	Try     time.Duration `json:"try"`     // start-to-close of every later try
+	Initial time.Duration `json:"initial"` // first back-off
+	Maximum time.Duration `json:"maximum"` // longest back-off
+}
+
+// run is one workflow execution.
+type run struct {
+	in      activities.In
+	wake    workflow.ReceiveChannel
+	local   workflow.LocalActivityOptions
+	regular workflow.ActivityOptions
+}
+
+func newRun(ctx workflow.Context, input PaymentInput) *run {
+	return &run{
+		in:   activities.In{Version: 1, Payment: input.Payment, Owner: workflow.GetInfo(ctx).WorkflowExecution.ID},
+		wake: workflow.GetSignalChannel(ctx, SignalWake),
+		local: workflow.LocalActivityOptions{
+			StartToCloseTimeout: input.Tries.Local,
+			RetryPolicy:         &temporal.RetryPolicy{MaximumAttempts: 1},
+		},
+		regular: workflow.ActivityOptions{
+			StartToCloseTimeout: input.Tries.Try,
+			RetryPolicy: &temporal.RetryPolicy{
+				InitialInterval: input.Tries.Initial, BackoffCoefficient: 2, MaximumInterval: input.Tries.Maximum,
+			},
+		},
+	}
+}
+
+// act makes the first try as a short local activity; without a definite answer the same frozen request goes on as a regular activity, with
+// back-off and without an end.
+func (r *run) act(ctx workflow.Context, name string) (activities.Step, error) {
+	var step activities.Step
+	in := r.in
+	in.Local = true
+	err := workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, r.local), name, in).Get(ctx, &step)
+	if err == nil {
+		return step, nil
+	}
+	in.Local = false
+	err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, r.regular), name, in).Get(ctx, &step)
+	return step, err
+}
+
+// drained takes every wake-up that has arrived and tells whether there was one.
+func (r *run) drained() bool {
+	woken := false
+	for r.wake.ReceiveAsync(nil) {
+		woken = true
+	}
+	return woken
+}
+
+// sleep waits to be woken: by a command, by a fact that changed the payment, or by the relay.
+func (r *run) sleep(ctx workflow.Context) { r.wake.Receive(ctx, nil) }
+
+// long tells whether the history has grown enough to start afresh.
+func (r *run) long(ctx workflow.Context) bool {
+	return workflow.GetInfo(ctx).GetContinueAsNewSuggested()
+}

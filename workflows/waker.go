@@ -1,0 +1,64 @@
+package workflows
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+
+	"payonce/boundaries"
+	"payonce/internal/timing"
+	"payonce/payments"
+)
+
+// Waker starts and wakes payment workflows, without content: a wake-up lost, doubled or late changes nothing.
+type Waker struct {
+	Client    client.Client
+	TaskQueue string
+	Timing    timing.Timing
+	Eager     bool // a worker of this queue runs in this process, on the same client
+}
+
+// Start starts the workflow of a payment just claimed; one that runs already is left alone.
+func (w *Waker) Start(ctx context.Context, payment payments.PaymentID) error {
+	options := w.options(payment)
+	options.EnableEagerStart = w.Eager
+	_, err := w.Client.ExecuteWorkflow(ctx, options, NamePayment, w.input(payment))
+	return w.ended(err)
+}
+
+// Wake signals the payment's workflow and starts it if it is not there. A workflow that has completed says that the payment is over: nothing
+// is to be done, and no error.
+func (w *Waker) Wake(ctx context.Context, payment payments.PaymentID) error {
+	_, err := w.Client.SignalWithStartWorkflow(ctx, boundaries.PaymentWorkflowID(payment), SignalWake, nil, w.options(payment),
+		NamePayment, w.input(payment))
+	return w.ended(err)
+}
+
+func (w *Waker) options(payment payments.PaymentID) client.StartWorkflowOptions {
+	return client.StartWorkflowOptions{
+		ID:                       boundaries.PaymentWorkflowID(payment),
+		TaskQueue:                w.TaskQueue,
+		WorkflowTaskTimeout:      w.Timing.WorkflowTask,
+		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY,
+	}
+}
+
+func (w *Waker) input(payment payments.PaymentID) PaymentInput {
+	return PaymentInput{Version: 1, Payment: payment, Tries: Tries{
+		Local: w.Timing.LocalTry, Try: w.Timing.Try, Initial: w.Timing.RetryInitial, Maximum: w.Timing.RetryMaximum,
+	}}
+}
+
+// ended takes AlreadyStarted for what it says: the payment's workflow has run to its end.
+func (w *Waker) ended(err error) error {
+	var already *serviceerror.WorkflowExecutionAlreadyStarted
+	if err == nil || errors.As(err, &already) {
+		return nil
+	}
+	return fmt.Errorf("wake payment workflow: %w", err)
+}
