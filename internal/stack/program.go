@@ -52,7 +52,7 @@ func (p *Program) run(ctx context.Context, out *lines) (*running, string, error)
 	cmd.Env = append(os.Environ(), p.Env...)
 	cmd.Stdout = out.watch(p.Name, p.Ready, matched)
 	cmd.Stderr = out.of(p.Name)
-	started, err := startChild(cmd, syscall.SIGTERM)
+	started, err := startChild(cmd, syscall.SIGKILL)
 	if err != nil {
 		return nil, "", err
 	}
