@@ -147,3 +147,19 @@ func WebhookSecrets(ctx context.Context, pool *pgxpool.Pool, sealer *seal.Sealer
 	}
 	return all, nil
 }
+
+// Accounts lists every account in each of its modes.
+func Accounts(ctx context.Context, pool *pgxpool.Pool) ([]payments.Account, error) {
+	rows, err := pool.Query(ctx, `SELECT account, livemode FROM payonce.provider_accounts
+		WHERE provider = 'stripe' ORDER BY account, livemode`)
+	if err != nil {
+		return nil, fmt.Errorf("read accounts: %w", err)
+	}
+	accounts, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (account payments.Account, err error) {
+		return account, row.Scan(&account.ID, &account.Livemode)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read accounts: %w", err)
+	}
+	return accounts, nil
+}

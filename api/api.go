@@ -1,0 +1,74 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"payonce/boundaries"
+	"payonce/internal/seal"
+	"payonce/internal/timing"
+	"payonce/payments"
+)
+
+// Bounds of a request.
+const (
+	MaxBody    = 64 << 10         // bytes of a command
+	BodyWithin = 10 * time.Second // in which a body must have arrived
+)
+
+// CommandBoundary claims commands and waits for their outcome.
+type CommandBoundary interface {
+	// ClaimCreate claims a create command for a caller's key. For attendedFor from now, at most, the caller is waiting and a
+	// repeat of its key is InProgress. It returns *boundaries.ConflictError when the reference is taken.
+	ClaimCreate(ctx context.Context, tenant payments.TenantID, key boundaries.CallerKey, command payments.CreateCommand,
+		normalised boundaries.Normalised, attendedFor time.Duration) (boundaries.Claim, error)
+
+	// Await waits for the outcome of what was claimed. When the context ends first, the answer is nil.
+	Await(ctx context.Context, claim boundaries.Claim) (*boundaries.Answer, error)
+
+	// Leave says that the caller is no longer waiting.
+	Leave(ctx context.Context, claim boundaries.Claim) error
+}
+
+// Waker wakes the workflow of a payment that has an open command. A wake-up may be lost, doubled or late: the relay wakes too.
+type Waker interface {
+	// Wake starts or signals the workflow. fresh tells that the command may be the payment's first, so that there may be no
+	// workflow yet.
+	Wake(ctx context.Context, tenant payments.TenantID, payment payments.PaymentID, fresh bool) error
+}
+
+// Config is what the API needs. Webhook is optional, everything else is required.
+type Config struct {
+	Pool     *pgxpool.Pool // of the tenant role
+	Sealer   *seal.Sealer
+	Commands CommandBoundary
+	Waker    Waker
+	Ready    func(ctx context.Context) error // whether requests can be served: database reachable, no migration pending
+	Timing   timing.Timing
+	Log      *slog.Logger
+	Webhook  http.Handler // answers POST /webhooks/stripe
+}
+
+// api answers requests.
+type api struct {
+	Config
+}
+
+// New makes the handler of every route.
+func New(config Config) (http.Handler, error) {
+	if config.Pool == nil || config.Sealer == nil || config.Commands == nil || config.Waker == nil || config.Ready == nil || config.Log == nil {
+		return nil, errors.New("api: incomplete configuration")
+	}
+	a := &api{config}
+	mux := http.NewServeMux()
+	a.mount(mux)
+	if config.Webhook != nil {
+		mux.Handle("POST /webhooks/stripe", config.Webhook)
+	}
+	return a.observe(mux), nil
+}

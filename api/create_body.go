@@ -1,0 +1,203 @@
+package api
+
+import (
+	"net/mail"
+	"net/url"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"payonce/internal/strictjson"
+	"payonce/payments"
+)
+
+// createBody is the JSON of a create. A member that is null is absent; an empty string is not.
+type createBody struct {
+	Reference     *string           `json:"reference" required:"true" minLength:"1" maxLength:"255" doc:"The order: names the business attempt within the tenant, for ever. Printable characters."`
+	Replaces      *string           `json:"replaces,omitempty" format:"uuid" doc:"The ended payment of the same reference that this attempt follows"`
+	Amount        *int64            `json:"amount" required:"true" minimum:"1" maximum:"99999999" doc:"In the currency's minor units, written as a plain integer"`
+	Currency      *string           `json:"currency" required:"true" pattern:"^[A-Za-z]{3}$" doc:"ISO 4217; letter case does not matter"`
+	PaymentMethod *string           `json:"payment_method,omitempty" maxLength:"255" pattern:"^pm_[A-Za-z0-9_]+$" doc:"With a method the payment is confirmed at once; its outcome answers the create"`
+	CaptureMethod *string           `json:"capture_method,omitempty" enum:"automatic,manual"`
+	Description   *string           `json:"description,omitempty" maxLength:"1000"`
+	ReceiptEmail  *string           `json:"receipt_email,omitempty" format:"email" maxLength:"254"`
+	ReturnURL     *string           `json:"return_url,omitempty" format:"uri" maxLength:"2048" doc:"https"`
+	OffSession    *bool             `json:"off_session,omitempty"`
+	Metadata      map[string]string `json:"metadata,omitempty" doc:"At most 48 names of up to 40 characters, none beginning with payonce_, with values of up to 500 characters"`
+}
+
+// Bounds of the fields, in characters. Those of metadata are Stripe's (https://docs.stripe.com/api/metadata): 50 names less
+// the ones that we add.
+const (
+	maxReference     = 255
+	maxPaymentMethod = 255
+	maxDescription   = 1000
+	maxEmail         = 254
+	maxURL           = 2048
+	maxMetadata      = 50 - reservedMetadata
+	maxMetadataName  = 40
+	maxMetadataValue = 500
+	reservedMetadata = 2
+)
+
+var (
+	paymentMethodShape = regexp.MustCompile(`^pm_[A-Za-z0-9_]+$`)
+	currencyShape      = regexp.MustCompile(`^[A-Za-z]{3}$`)
+)
+
+// parseCreate reads the body of a create into the typed, normalised command: what the caller sent and no defaults.
+func parseCreate(body []byte) (payments.CreateCommand, error) {
+	var sent createBody
+	if err := strictjson.Decode(body, &sent, MaxBody); err != nil {
+		return payments.CreateCommand{}, err
+	}
+	if err := sent.refuseCardData(); err != nil {
+		return payments.CreateCommand{}, err
+	}
+	command := payments.CreateCommand{
+		PaymentMethod: sent.PaymentMethod, Description: sent.Description, ReceiptEmail: sent.ReceiptEmail,
+		ReturnURL: sent.ReturnURL, OffSession: sent.OffSession, Metadata: sent.Metadata,
+	}
+	for _, step := range []func(*payments.CreateCommand) error{
+		sent.identity, sent.money, sent.method, sent.texts, sent.metadata,
+	} {
+		if err := step(&command); err != nil {
+			return payments.CreateCommand{}, err
+		}
+	}
+	return command, nil
+}
+
+func (b createBody) identity(command *payments.CreateCommand) error {
+	switch {
+	case b.Reference == nil:
+		return invalid("reference", "is required")
+	case *b.Reference == "":
+		return invalid("reference", "must not be empty")
+	case utf8.RuneCountInString(*b.Reference) > maxReference:
+		return invalid("reference", "must not exceed 255 characters")
+	case !printable(*b.Reference):
+		return invalid("reference", "must hold printable characters only")
+	}
+	command.Reference = *b.Reference
+	if b.Replaces == nil {
+		return nil
+	}
+	const canonical = 36
+	id, err := uuid.Parse(*b.Replaces)
+	if err != nil || len(*b.Replaces) != canonical {
+		return invalid("replaces", "must be the id of a payment")
+	}
+	command.Replaces = &payments.PaymentID{UUID: id}
+	return nil
+}
+
+func (b createBody) money(command *payments.CreateCommand) error {
+	switch {
+	case b.Amount == nil:
+		return invalid("amount", "is required")
+	case b.Currency == nil:
+		return invalid("currency", "is required")
+	case !currencyShape.MatchString(*b.Currency):
+		return invalid("currency", "must be an ISO 4217 code of three letters")
+	}
+	currency, err := payments.ParseCurrency(*b.Currency)
+	if err != nil {
+		return invalid("currency", "is not served")
+	}
+	money := payments.Money{Amount: *b.Amount, Currency: currency}
+	if err := money.Validate(); err != nil {
+		return refusal{Code: codeFieldInvalid, Field: "amount", Detail: err.Error() + "."}
+	}
+	command.Amount, command.Currency = money.Amount, money.Currency
+	return nil
+}
+
+func (b createBody) method(command *payments.CreateCommand) error {
+	if b.PaymentMethod != nil && (len(*b.PaymentMethod) > maxPaymentMethod || !paymentMethodShape.MatchString(*b.PaymentMethod)) {
+		return invalid("payment_method", "must be the id of a payment method, pm_…")
+	}
+	if b.CaptureMethod == nil {
+		return nil
+	}
+	switch method := payments.CaptureMethod(*b.CaptureMethod); method {
+	case payments.CaptureAutomatic, payments.CaptureManual:
+		command.CaptureMethod = &method
+		return nil
+	default:
+		return invalid("capture_method", "must be automatic or manual")
+	}
+}
+
+func (b createBody) texts(*payments.CreateCommand) error {
+	switch {
+	case b.Description != nil && utf8.RuneCountInString(*b.Description) > maxDescription:
+		return invalid("description", "must not exceed 1000 characters")
+	case b.ReceiptEmail != nil && !isEmail(*b.ReceiptEmail):
+		return invalid("receipt_email", "must be an e-mail address")
+	case b.ReturnURL != nil && !isHTTPS(*b.ReturnURL):
+		return invalid("return_url", "must be an https URL")
+	default:
+		return nil
+	}
+}
+
+func (b createBody) metadata(*payments.CreateCommand) error {
+	if len(b.Metadata) > maxMetadata {
+		return invalid("metadata", "must not have more than 48 names")
+	}
+	for name, value := range b.Metadata {
+		switch {
+		case name == "" || utf8.RuneCountInString(name) > maxMetadataName || !printable(name) || strings.ContainsAny(name, "[]"):
+			return invalid("metadata", "takes names of 1 to 40 printable characters, without brackets")
+		case strings.HasPrefix(strings.ToLower(name), payments.MetadataPrefix):
+			return invalid("metadata."+name, "begins with "+payments.MetadataPrefix+", which is reserved")
+		case utf8.RuneCountInString(value) > maxMetadataValue:
+			return invalid("metadata."+name, "must not exceed 500 characters")
+		}
+	}
+	return nil
+}
+
+// refuseCardData refuses a card number in any text: such data belongs at Stripe and nowhere else.
+func (b createBody) refuseCardData() error {
+	texts := map[string]*string{
+		"reference": b.Reference, "replaces": b.Replaces, "currency": b.Currency, "payment_method": b.PaymentMethod,
+		"capture_method": b.CaptureMethod, "description": b.Description, "receipt_email": b.ReceiptEmail, "return_url": b.ReturnURL,
+	}
+	for field, text := range texts {
+		if text != nil && holdsCardNumber(*text) {
+			return refusal{Code: codeCardDataRefused, Field: field}
+		}
+	}
+	for name, value := range b.Metadata {
+		if holdsCardNumber(name) {
+			return refusal{Code: codeCardDataRefused, Field: "metadata"}
+		}
+		if holdsCardNumber(value) {
+			return refusal{Code: codeCardDataRefused, Field: "metadata." + name}
+		}
+	}
+	return nil
+}
+
+func invalid(field, reason string) refusal {
+	return refusal{Code: codeFieldInvalid, Field: field, Detail: field + " " + reason + "."}
+}
+
+func printable(text string) bool {
+	return strings.IndexFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) < 0
+}
+
+func isEmail(text string) bool {
+	address, err := mail.ParseAddress(text)
+	return err == nil && address.Address == text && len(text) <= maxEmail
+}
+
+func isHTTPS(text string) bool {
+	parsed, err := url.Parse(text)
+	return err == nil && parsed.Scheme == "https" && parsed.Hostname() != "" && parsed.User == nil && len(text) <= maxURL
+}

@@ -1,0 +1,219 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+
+	"payonce/boundaries"
+	"payonce/internal/paymentstore"
+	"payonce/internal/postgres"
+	"payonce/internal/strictjson"
+	"payonce/payments"
+)
+
+const problemType = "application/problem+json"
+
+// Problem is a refusal in the form of RFC 9457. Code is stable and for programs; Title and Detail are for people and may change.
+type Problem struct {
+	Type    string `json:"type" doc:"urn:payonce:problem: and the code"`
+	Title   string `json:"title"`
+	Status  int    `json:"status"`
+	Code    string `json:"code" doc:"Stable; what a program decides by"`
+	Detail  string `json:"detail,omitempty"`
+	Field   string `json:"field,omitempty" doc:"The member, header or parameter that was refused"`
+	Payment string `json:"payment,omitempty" doc:"The payment that the command names or that is in the way"`
+}
+
+// code is a stable word for a kind of refusal.
+type code string
+
+// The codes. The ones of a conflict are those of boundaries.ConflictCode.
+const (
+	codeBodyInvalid          code = "body_invalid"
+	codeFieldInvalid         code = "field_invalid"
+	codeCardDataRefused      code = "card_data_refused"
+	codeKeyMissing           code = "idempotency_key_missing"
+	codeKeyInvalid           code = "idempotency_key_invalid"
+	codePreferInvalid        code = "prefer_invalid"
+	codeQueryRefused         code = "query_refused"
+	codeUnauthorized         code = "unauthorized"
+	codeForbiddenScope       code = "forbidden_scope"
+	codePaymentNotFound      code = "payment_not_found"
+	codeRouteNotFound        code = "route_not_found"
+	codeMethodNotAllowed     code = "method_not_allowed"
+	codeBodyTooSlow          code = "body_too_slow"
+	codeBodyTooLarge         code = "body_too_large"
+	codeMediaTypeUnsupported code = "media_type_unsupported"
+	codeInProgress           code = "in_progress"
+	codeKeyReused            code = "idempotency_key_reused"
+	codeInternal             code = "internal"
+	codeUnavailable          code = "unavailable"
+
+	codeReferenceConflict = code(boundaries.ConflictReference)
+	codeReferenceEnded    = code(boundaries.ConflictReferenceEnded)
+	codeReplacesUnknown   = code(boundaries.ConflictReplacesUnknown)
+	codePaymentSucceeded  = code(boundaries.ConflictPaymentSucceeded)
+)
+
+// status is the HTTP status of a code: the one table of them.
+func (c code) status() int {
+	switch c {
+	case codeBodyInvalid, codeFieldInvalid, codeCardDataRefused, codeKeyMissing, codeKeyInvalid, codePreferInvalid, codeQueryRefused:
+		return http.StatusBadRequest
+	case codeUnauthorized:
+		return http.StatusUnauthorized
+	case codeForbiddenScope:
+		return http.StatusForbidden
+	case codePaymentNotFound, codeRouteNotFound:
+		return http.StatusNotFound
+	case codeMethodNotAllowed:
+		return http.StatusMethodNotAllowed
+	case codeBodyTooSlow:
+		return http.StatusRequestTimeout
+	case codeInProgress, codeReferenceConflict, codeReferenceEnded, codeReplacesUnknown, codePaymentSucceeded:
+		return http.StatusConflict
+	case codeBodyTooLarge:
+		return http.StatusRequestEntityTooLarge
+	case codeMediaTypeUnsupported:
+		return http.StatusUnsupportedMediaType
+	case codeKeyReused:
+		return http.StatusUnprocessableEntity
+	case codeUnavailable:
+		return http.StatusServiceUnavailable
+	default:
+		return http.StatusInternalServerError
+	}
+}
+
+// refusal is an error that the caller is told. Detail and Field hold nothing internal.
+type refusal struct {
+	Code       code
+	Field      string
+	Detail     string
+	Payment    payments.PaymentID // zero: none
+	RetryAfter time.Duration      // zero: the caller is not told to come back
+}
+
+func (r refusal) Error() string { return string(r.Code) + ": " + r.Detail }
+
+// unavailableRetryAfter is when to come back while a dependency is down.
+const unavailableRetryAfter = time.Second
+
+// refusalOf is what the caller is told of an error; what is no refusal says nothing of its cause.
+func refusalOf(err error) refusal {
+	var (
+		refused  refusal
+		field    *strictjson.FieldError
+		conflict *boundaries.ConflictError
+	)
+	switch {
+	case errors.As(err, &refused):
+		return refused
+	case errors.As(err, &field) && field.Field == "":
+		return refusal{Code: codeBodyInvalid, Detail: "The body " + field.Reason + "."}
+	case errors.As(err, &field):
+		return refusal{Code: codeFieldInvalid, Field: field.Field, Detail: field.Field + " " + field.Reason + "."}
+	case errors.As(err, &conflict):
+		return refusal{Code: code(conflict.Code), Payment: conflict.Payment}
+	case errors.Is(err, paymentstore.ErrNotFound):
+		return refusal{Code: codePaymentNotFound}
+	case postgres.Unavailable(err), postgres.Retryable(err), errors.Is(err, context.DeadlineExceeded):
+		return refusal{Code: codeUnavailable, RetryAfter: unavailableRetryAfter}
+	default:
+		return refusal{Code: codeInternal}
+	}
+}
+
+// title says in a sentence what a code means.
+func (c code) title() string {
+	switch c {
+	case codeBodyInvalid:
+		return "The body is not a JSON object that can be read in one way only"
+	case codeFieldInvalid:
+		return "A field is refused"
+	case codeCardDataRefused:
+		return "A field holds what looks like a card number"
+	case codeKeyMissing:
+		return "The Idempotency-Key header is required"
+	case codeKeyInvalid:
+		return "The Idempotency-Key header is refused"
+	case codePreferInvalid:
+		return "The Prefer header is refused"
+	case codeQueryRefused:
+		return "A command takes no query parameters"
+	case codeUnauthorized:
+		return "The API key is missing, unknown or revoked"
+	case codeForbiddenScope:
+		return "The API key lacks the scope of this operation"
+	case codePaymentNotFound:
+		return "There is no such payment"
+	case codeInProgress:
+		return "The same command is being processed"
+	case codeKeyReused:
+		return "The Idempotency-Key was used for another command"
+	case codeReferenceConflict:
+		return "The reference is taken by another command, or its attempt is still open"
+	case codeReferenceEnded:
+		return "The reference has succeeded and is not attempted again"
+	case codeReplacesUnknown:
+		return "The payment to replace is not one of this reference"
+	case codeUnavailable:
+		return "A dependency is down; nothing is lost by trying again with the same key"
+	default:
+		return http.StatusText(c.status())
+	}
+}
+
+// fail answers with what the caller may know of err, and logs the rest. When the request has ended, because the caller went
+// away or the server stops, the connection is cut: returning would send an empty 200.
+func (a *api) fail(w http.ResponseWriter, r *http.Request, err error) {
+	if r.Context().Err() != nil {
+		panic(http.ErrAbortHandler)
+	}
+	refused := refusalOf(err)
+	if refused.Code.status() >= http.StatusInternalServerError {
+		a.Log.ErrorContext(r.Context(), "request failed", "request_id", requestID(w), "code", refused.Code, "error", err)
+	}
+	a.refuse(w, refused)
+}
+
+// refuse writes a problem.
+func (a *api) refuse(w http.ResponseWriter, refused refusal) {
+	problem := Problem{
+		Type: "urn:payonce:problem:" + string(refused.Code), Title: refused.Code.title(), Status: refused.Code.status(),
+		Code: string(refused.Code), Detail: refused.Detail, Field: refused.Field,
+	}
+	if refused.Payment != (payments.PaymentID{}) {
+		problem.Payment = refused.Payment.String()
+		w.Header().Set("Location", location(refused.Payment))
+	}
+	if refused.RetryAfter > 0 {
+		setRetryAfter(w, refused.RetryAfter)
+	}
+	if refused.Code == codeUnauthorized {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	}
+	body, err := json.Marshal(problem)
+	if err != nil {
+		panic(err) // a struct of strings
+	}
+	write(w, refused.Code.status(), problemType, body)
+}
+
+// setRetryAfter sets whole seconds, at least one.
+func setRetryAfter(w http.ResponseWriter, after time.Duration) {
+	w.Header().Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil(after.Seconds())))))
+}
+
+func location(payment payments.PaymentID) string { return "/v1/payments/" + payment.String() }
+
+func write(w http.ResponseWriter, status int, contentType string, body []byte) {
+	w.Header().Set("Content-Type", contentType)
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // a caller that is gone asks again
+}

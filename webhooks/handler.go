@@ -1,0 +1,199 @@
+package webhooks
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"payonce/boundaries"
+	"payonce/internal/clock"
+	"payonce/internal/httpbody"
+	"payonce/internal/postgres"
+	"payonce/internal/seal"
+	"payonce/internal/tenants"
+	"payonce/payments"
+)
+
+// MaxBody is the largest event taken, in bytes. Genuine events reach some hundred KiB.
+const MaxBody = 1 << 20
+
+// Reasons for which an event is stored as ignored.
+const (
+	IgnoredType    = "type_not_consumed"
+	IgnoredMode    = "mode_not_known"    // a test event at a live deployment, or the reverse
+	IgnoredAccount = "account_not_known" // of a connected account that is not ours to handle
+)
+
+// Config is what a Handler needs. Every field is required.
+type Config struct {
+	Pool         *pgxpool.Pool // of the system role, with synchronous_commit on
+	Sealer       *seal.Sealer
+	Log          *slog.Logger
+	Nudge        func()        // wakes the applier; must not block
+	StoreWithin  time.Duration // below two seconds: Stripe must get its answer in time
+	BodyWithin   time.Duration // in which a body must have arrived
+	RefreshEvery time.Duration // after which a new or rolled signing secret counts
+}
+
+// Handler answers POST /webhooks/stripe.
+type Handler struct {
+	config Config
+	known  atomic.Pointer[known]
+}
+
+// known is what the handler knows of the accounts until it reads again.
+type known struct {
+	secrets  []tenants.WebhookSecret
+	accounts map[payments.Account]bool
+}
+
+// New reads the signing secrets and refuses an empty one, since it would verify what anybody signs. Without any account
+// every delivery is refused until Run has seen one.
+func New(ctx context.Context, config Config) (*Handler, error) {
+	h := &Handler{config: config}
+	if err := h.Refresh(ctx); err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+// Refresh reads the accounts and their signing secrets again. On an error what is held stays.
+func (h *Handler) Refresh(ctx context.Context) error {
+	secrets, err := tenants.WebhookSecrets(ctx, h.config.Pool, h.config.Sealer)
+	if err != nil {
+		return err
+	}
+	for _, secret := range secrets {
+		if strings.TrimSpace(secret.Secret) == "" {
+			return errors.New("an empty signing secret of account " + secret.Account.ID)
+		}
+	}
+	accounts, err := tenants.Accounts(ctx, h.config.Pool)
+	if err != nil {
+		return err
+	}
+	fresh := &known{secrets: secrets, accounts: make(map[payments.Account]bool, len(accounts))}
+	for _, account := range accounts {
+		fresh.accounts[account] = true
+	}
+	h.known.Store(fresh)
+	return nil
+}
+
+// Run refreshes what New read until the context ends.
+func (h *Handler) Run(ctx context.Context) {
+	ticker := time.NewTicker(h.config.RefreshEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			if err := h.Refresh(ctx); err != nil && ctx.Err() == nil {
+				h.config.Log.ErrorContext(ctx, "signing secrets not refreshed", "error", err)
+			}
+		}
+	}
+}
+
+// ServeHTTP stores a delivery and answers 200 once it is committed, also for one that was stored before. Nothing is stored of
+// a delivery that is refused.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := httpbody.Read(w, r, MaxBody, h.config.BodyWithin)
+	switch {
+	case errors.Is(err, httpbody.ErrTooLarge):
+		answer(w, http.StatusRequestEntityTooLarge, `{"error":"body_too_large"}`)
+		return
+	case errors.Is(err, httpbody.ErrTooSlow):
+		answer(w, http.StatusRequestTimeout, `{"error":"body_too_slow"}`)
+		return
+	case err != nil: // cut, or not well-formed HTTP; without an answer it would count as received
+		answer(w, http.StatusBadRequest, `{"error":"body_unreadable"}`)
+		return
+	}
+	signer, err := h.verify(r, body)
+	if err != nil {
+		h.config.Log.WarnContext(r.Context(), "webhook refused", "reason", err)
+		answer(w, http.StatusBadRequest, `{"error":"signature_invalid"}`)
+		return
+	}
+	event, err := parseEnvelope(body)
+	if err != nil {
+		h.config.Log.WarnContext(r.Context(), "webhook refused", "reason", err, "account", signer.Account.ID)
+		answer(w, http.StatusBadRequest, `{"error":"event_invalid"}`)
+		return
+	}
+	h.store(w, r, signer.Account, event, body)
+}
+
+func (h *Handler) verify(r *http.Request, body []byte) (tenants.WebhookSecret, error) {
+	headers := r.Header.Values("Stripe-Signature")
+	switch len(headers) {
+	case 0:
+		return tenants.WebhookSecret{}, errUnsigned
+	case 1:
+		return verify(headers[0], body, h.known.Load().secrets, clock.Wall())
+	default:
+		return tenants.WebhookSecret{}, errMalformed
+	}
+}
+
+// store commits the event and answers. It does not end with the sender's connection: an event that is being stored is stored.
+func (h *Handler) store(w http.ResponseWriter, r *http.Request, signer payments.Account, event envelope, body []byte) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), h.config.StoreWithin)
+	defer cancel()
+	account, ignored := h.judge(signer, event)
+	outcome, _, err := boundaries.StoreEvent(ctx, h.config.Pool, h.config.Sealer, boundaries.Event{
+		Account: account, ID: event.ID, Type: event.Type, APIVersion: event.APIVersion, ObjectKind: event.ObjectKind,
+		ObjectID: event.ObjectID, IntentID: event.IntentID, Created: event.Created, Body: body,
+		Source: boundaries.EventFromWebhook, Ignored: ignored,
+	})
+	if err != nil {
+		h.config.Log.ErrorContext(ctx, "event not stored", "event", event.ID, "type", event.Type, "error", err)
+		if ctx.Err() != nil || postgres.Unavailable(err) || postgres.Retryable(err) {
+			w.Header().Set("Retry-After", "1")
+			answer(w, http.StatusServiceUnavailable, `{"error":"unavailable"}`)
+			return
+		}
+		answer(w, http.StatusInternalServerError, `{"error":"internal"}`)
+		return
+	}
+	h.config.Log.InfoContext(ctx, "event stored", "event", event.ID, "type", event.Type, "account", account.ID,
+		"outcome", outcome, "ignored", ignored, "api_version", event.APIVersion)
+	answer(w, http.StatusOK, `{"received":true}`)
+	h.config.Nudge()
+}
+
+// judge names the account and mode of an event, and why it is not consumed, if so. The account is the one whose secret
+// verified the delivery; on a platform's endpoint the connected account that the event names wins
+// (https://docs.stripe.com/connect/webhooks).
+func (h *Handler) judge(signer payments.Account, event envelope) (account payments.Account, ignored string) {
+	account = payments.Account{ID: signer.ID, Livemode: event.Livemode}
+	if event.Account != "" {
+		account.ID = event.Account
+	}
+	otherMode := payments.Account{ID: account.ID, Livemode: !account.Livemode}
+	accounts := h.known.Load().accounts
+	switch {
+	case accounts[account] && consumed(event.Type):
+		return account, ""
+	case accounts[account]:
+		return account, IgnoredType
+	case accounts[otherMode]:
+		return account, IgnoredMode
+	default:
+		return account, IgnoredAccount
+	}
+}
+
+func answer(w http.ResponseWriter, status int, body string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write([]byte(body)) // a sender that is gone sends again
+}
