@@ -1,0 +1,109 @@
+package recovery
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"golang.org/x/sync/errgroup"
+
+	"payonce/activities"
+	"payonce/boundaries"
+	"payonce/internal/seal"
+	"payonce/internal/timing"
+	"payonce/payments"
+)
+
+// Bounds of one round of the applier.
+const (
+	applyBatch    = 64
+	applyParallel = 8
+)
+
+// Applier applies stored events, and is the matcher of parked ones: both are rows whose next try is due. Suppressed by applied, never by seen.
+type Applier struct {
+	Pool       *pgxpool.Pool
+	Sealer     *seal.Sealer
+	Activities *activities.Activities
+	Timing     timing.Timing
+	Log        *slog.Logger
+}
+
+// storedEvent is a row of provider_events that an applier holds.
+type storedEvent struct {
+	ID       uuid.UUID
+	Account  string
+	Livemode bool
+	EventID  string
+	Type     string
+	Body     []byte
+	Tries    int
+	Age      time.Duration
+}
+
+func (e storedEvent) account() payments.Account {
+	return payments.Account{ID: e.Account, Livemode: e.Livemode}
+}
+
+// Apply takes the due events and settles each. It returns how many it took.
+func (a *Applier) Apply(ctx context.Context) (int, error) {
+	due, err := a.take(ctx)
+	if err != nil {
+		return 0, err
+	}
+	group := errgroup.Group{}
+	group.SetLimit(applyParallel)
+	for _, event := range due {
+		group.Go(func() error {
+			if err := a.settle(ctx, event); err != nil {
+				return a.putOff(ctx, event, err)
+			}
+			return nil
+		})
+	}
+	return len(due), group.Wait()
+}
+
+// take holds the due events for EventLease: if this process dies, another finds them again.
+func (a *Applier) take(ctx context.Context) ([]storedEvent, error) {
+	rows, err := a.Pool.Query(ctx, `
+		UPDATE payonce.provider_events SET tries = tries + 1, next_try_at = payonce.clock() + $1::interval
+		WHERE id IN (
+			SELECT id FROM payonce.provider_events
+			WHERE next_try_at <= (SELECT payonce.clock()) ORDER BY next_try_at LIMIT $2 FOR UPDATE SKIP LOCKED)
+		RETURNING id, account, livemode, event_id, type, body, tries, payonce.clock() - received_at`,
+		a.Timing.EventLease, applyBatch)
+	if err != nil {
+		return nil, fmt.Errorf("take due events: %w", err)
+	}
+	due, err := pgx.CollectRows(rows, pgx.RowToStructByPos[storedEvent])
+	if err != nil {
+		return nil, fmt.Errorf("take due events: %w", err)
+	}
+	for i := range due {
+		if due[i].Body, err = a.Sealer.Open(boundaries.ColumnEventBody, due[i].Body); err != nil {
+			return nil, err
+		}
+	}
+	return due, nil
+}
+
+// putOff lets an event that could not be settled now be taken again later, with back-off.
+func (a *Applier) putOff(ctx context.Context, event storedEvent, cause error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	a.Log.Warn("event not applied yet", "event", event.EventID, "type", event.Type, "tries", event.Tries, "error", cause)
+	_, err := a.Pool.Exec(ctx, `
+		UPDATE payonce.provider_events
+		SET next_try_at = payonce.clock() + least($2::interval * power(2, least(tries, 20)), $3::interval)
+		WHERE id = $1 AND settled_at IS NULL`, event.ID, a.Timing.RetryInitial, a.Timing.RetryMaximum)
+	if err != nil {
+		return fmt.Errorf("put off event: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,49 @@
+package recovery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"payonce/activities"
+	"payonce/internal/timing"
+	"payonce/payments"
+)
+
+// pollBatch bounds one round of the poller.
+const pollBatch = 50
+
+// Poller reads open payments at Stripe, with back-off: for what no event ever told.
+type Poller struct {
+	Pool       *pgxpool.Pool
+	Activities *activities.Activities
+	Timing     timing.Timing
+	Log        *slog.Logger
+}
+
+// Poll takes the payments that are due and reads each. It moves only the schedule; activities.Apply changes the payment and sets the next poll.
+func (p *Poller) Poll(ctx context.Context) (int, error) {
+	rows, err := p.Pool.Query(ctx, `
+		UPDATE payonce.payments SET next_poll_at = payonce.clock() + $1::interval
+		WHERE id IN (
+			SELECT id FROM payonce.payments
+			WHERE next_poll_at <= (SELECT payonce.clock()) ORDER BY next_poll_at LIMIT $2 FOR UPDATE SKIP LOCKED)
+		RETURNING id`, p.Timing.PollMaximum, pollBatch)
+	if err != nil {
+		return 0, fmt.Errorf("take due polls: %w", err)
+	}
+	due, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	if err != nil {
+		return 0, fmt.Errorf("take due polls: %w", err)
+	}
+	var failed []error
+	for _, id := range due {
+		failed = append(failed, p.Activities.Poll(ctx, payments.PaymentID{UUID: id}))
+	}
+	return len(due), errors.Join(failed...)
+}

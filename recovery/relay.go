@@ -1,0 +1,69 @@
+package recovery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"payonce/activities"
+	"payonce/internal/timing"
+	"payonce/payments"
+)
+
+// relayBatch bounds one round of the relay.
+const relayBatch = 100
+
+// Relay wakes the workflow of every command that is open for longer than WakeAfter: the claim and the start are two writes, and a crash between them
+// leaves only the first. While Temporal is down it ends the creates that were not sent in time.
+type Relay struct {
+	Pool       *pgxpool.Pool
+	Activities *activities.Activities
+	Waker      activities.Waker
+	Timing     timing.Timing
+	Log        *slog.Logger
+}
+
+type dueCommand struct {
+	Payment   uuid.UUID
+	Operation payments.Operation
+	Late      bool
+}
+
+// Wake takes the due commands and wakes their workflows. It returns how many it woke.
+func (r *Relay) Wake(ctx context.Context) (int, error) {
+	rows, err := r.Pool.Query(ctx, `
+		UPDATE payonce.idempotency_records r
+		SET wakes = wakes + 1,
+		    next_wake_at = payonce.clock() + least($1::interval * power(2, least(wakes, 20)), $2::interval)
+		WHERE id IN (
+			SELECT id FROM payonce.idempotency_records
+			WHERE next_wake_at <= (SELECT payonce.clock()) ORDER BY next_wake_at LIMIT $3 FOR UPDATE SKIP LOCKED)
+		RETURNING payment, operation, coalesce(not_after <= payonce.clock(), false)`,
+		r.Timing.WakeAfter, r.Timing.WakeMaximum, relayBatch)
+	if err != nil {
+		return 0, fmt.Errorf("take due commands: %w", err)
+	}
+	due, err := pgx.CollectRows(rows, pgx.RowToStructByPos[dueCommand])
+	if err != nil {
+		return 0, fmt.Errorf("take due commands: %w", err)
+	}
+	var failed []error
+	for _, command := range due {
+		failed = append(failed, r.wakeOne(ctx, command))
+	}
+	return len(due), errors.Join(failed...)
+}
+
+func (r *Relay) wakeOne(ctx context.Context, command dueCommand) error {
+	payment := payments.PaymentID{UUID: command.Payment}
+	woken := r.Waker.Wake(ctx, payment)
+	if woken != nil && command.Late && command.Operation == payments.OperationCreate {
+		return r.Activities.ExpireUnsent(ctx, payment)
+	}
+	return woken
+}
