@@ -49,11 +49,10 @@ test/env: ## Keep the test stack up in the foreground, for single tests from an 
 
 .PHONY: lint
 lint: bin/golangci-lint bin/workflowcheck ## Check formatting, vet, lint, and that workflows are deterministic
-	@unformatted=$$(gofmt -l $$(git ls-files --cached --others --exclude-standard '*.go')); \
-	if [[ -n "$$unformatted" ]]; then echo "gofmt these files:"; echo "$$unformatted"; exit 1; fi
+	@unformatted=$$(gofmt -l .); if [[ -n "$$unformatted" ]]; then echo "gofmt these files:"; echo "$$unformatted"; exit 1; fi
 	go vet ./...
-	go -C cmd/temporal-dev vet ./...
 	bin/golangci-lint run
+	cd cmd/temporal-dev && ../../bin/golangci-lint run
 	bin/workflowcheck ./workflows/...
 
 .PHONY: generate
@@ -63,7 +62,7 @@ generate: ## Write the generated files anew
 .PHONY: verify
 verify: generate ## Fail when generated files, modules or the tree are not as committed
 	@dirty=$$(git status --porcelain); \
-	if [[ -n "$$dirty" ]]; then echo "the tree is dirty after make generate; commit or drop these:"; echo "$$dirty"; git diff; exit 1; fi
+	if [[ -n "$$dirty" ]]; then echo "the tree is dirty after make generate; commit or drop these:"; echo "$$dirty"; git --no-pager diff; exit 1; fi
 	@for module in $(MODULES); do \
 		echo "go mod verify, go mod tidy -diff: $$module"; \
 		go -C $$module mod verify; \
