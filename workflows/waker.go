@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
@@ -19,13 +20,17 @@ type Waker struct {
 	Client    client.Client
 	TaskQueue string
 	Timing    timing.Timing
-	Eager     bool // a worker of this queue runs in this process, on the same client
+
+	eager atomic.Bool // a worker of this queue runs in this process, on the same client
 }
+
+// SetEager says whether a worker of this queue runs in this process, on the same client, so that a new payment may go straight to it.
+func (w *Waker) SetEager(eager bool) { w.eager.Store(eager) }
 
 // Start starts the workflow of a payment just claimed; one that runs already is left alone.
 func (w *Waker) Start(ctx context.Context, payment payments.PaymentID) error {
 	options := w.options(payment)
-	options.EnableEagerStart = w.Eager
+	options.EnableEagerStart = w.eager.Load()
 	_, err := w.Client.ExecuteWorkflow(ctx, options, NamePayment, w.input(payment))
 	return w.ended(err)
 }

@@ -95,3 +95,18 @@ func bootstrap(ctx context.Context, db *sql.DB) error {
 	}
 	return tx.Commit()
 }
+
+// NewestMigration is the number of the newest migration that this binary brings.
+func NewestMigration() int64 {
+	files, err := fs.Glob(Migrations, "migrations/*.sql")
+	if err != nil {
+		panic(err) // the pattern is constant
+	}
+	var newest int64
+	for _, file := range files {
+		if number, err := goose.NumericComponent(file); err == nil && number > newest {
+			newest = number
+		}
+	}
+	return newest
+}

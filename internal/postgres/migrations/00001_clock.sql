@@ -32,6 +32,7 @@ CREATE FUNCTION payonce.epoch() RETURNS integer
 AS $$ SELECT epoch FROM payonce.restore_epoch $$;
 -- +goose StatementEnd
 REVOKE ALL ON FUNCTION payonce.epoch() FROM PUBLIC;
+GRANT SELECT ON payonce.clock_offset TO payonce_system;
 GRANT EXECUTE ON FUNCTION payonce.epoch() TO payonce_tenant, payonce_system;
 
 -- +goose StatementBegin
@@ -45,3 +46,4 @@ $$;
 -- +goose StatementEnd
 
 RESET ROLE;
+GRANT SELECT ON payonce.schema_version TO payonce_system;

@@ -1,0 +1,87 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"payonce/api"
+	"payonce/payments"
+	"payonce/webhooks"
+)
+
+// Bounds of the webhook endpoint: Stripe is answered in under two seconds.
+const (
+	storeWithin    = 1500 * time.Millisecond
+	bodyWithin     = 10 * time.Second
+	refreshSecrets = 2 * time.Second
+	wakeWithin     = 2 * time.Second
+	repeatsEvery   = 500 * time.Millisecond
+)
+
+// apiWaker wakes on behalf of a request: bounded, since the relay wakes too.
+type apiWaker struct{ app *App }
+
+// Wake starts the workflow of a fresh payment, and signals an older one's.
+func (w apiWaker) Wake(ctx context.Context, _ payments.TenantID, payment payments.PaymentID, fresh bool) error {
+	waking, cancel := context.WithTimeout(ctx, wakeWithin)
+	defer cancel()
+	if fresh {
+		return w.app.waker.Start(waking, payment)
+	}
+	return w.app.waker.Wake(waking, payment)
+}
+
+// Handler is the whole HTTP surface: API and webhooks. background must run beside it until the context ends.
+func (a *App) Handler(ctx context.Context) (handler http.Handler, background func(context.Context) error, err error) {
+	hooks, err := webhooks.New(ctx, webhooks.Config{
+		Pool: a.System, Sealer: a.Sealer, Log: a.Log, Nudge: a.stored.Send,
+		StoreWithin: storeWithin, BodyWithin: bodyWithin, RefreshEvery: refreshSecrets,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	handler, err = api.New(api.Config{
+		Pool: a.Tenant, Sealer: a.Sealer, Commands: a.Commands, Waker: apiWaker{a}, Ready: a.Ready,
+		Timing: a.Config.Timing, Log: a.Log, Webhook: hooks,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	background = func(ctx context.Context) error {
+		group, ctx := errgroup.WithContext(ctx)
+		group.Go(func() error { hooks.Run(ctx); return nil })
+		group.Go(func() error { return a.repeats.Run(ctx, a.System, repeatsEvery) })
+		return group.Wait()
+	}
+	return handler, background, nil
+}
+
+// Serve answers HTTP on the listener until ctx ends, then drains: requests under way get their answers, new ones are refused.
+func (a *App) Serve(ctx context.Context, listener net.Listener) error {
+	handler, background, err := a.Handler(ctx)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	server := api.NewServer(handler, a.Config.Timing, a.Log)
+	group, running := errgroup.WithContext(ctx)
+	group.Go(func() error { return background(running) })
+	group.Go(func() error {
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			return fmt.Errorf("serve: %w", err)
+		}
+		return nil
+	})
+	group.Go(func() error {
+		<-running.Done()
+		draining, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.Config.Timing.ShutdownGrace)
+		defer cancel()
+		return server.Shutdown(draining)
+	})
+	return group.Wait()
+}

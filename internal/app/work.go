@@ -1,0 +1,71 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"payonce/boundaries"
+	"payonce/recovery"
+	"payonce/worker"
+)
+
+// connectAgain is how long a worker waits before it tries a Temporal that does not answer again.
+const connectAgain = time.Second
+
+// Work runs the Temporal worker, the recovery loops and the dispatcher until ctx ends, and then lets running activities finish.
+// eager tells that the API runs in this process too, so that it may hand new payments straight to this worker.
+func (a *App) Work(ctx context.Context, eager bool) error {
+	group, running := errgroup.WithContext(ctx)
+	group.Go(func() error { return a.runWorker(running, eager) })
+	group.Go(func() error { return a.Dispatcher.Run(running) })
+	for _, loop := range a.loops() {
+		group.Go(func() error { return loop.Run(running) })
+	}
+	return group.Wait()
+}
+
+// runWorker starts the worker as soon as Temporal answers: until then the recovery loops work without it.
+func (a *App) runWorker(ctx context.Context, eager bool) error {
+	for {
+		w := worker.New(a.Temporal, worker.Options{
+			TaskQueue: a.Config.TaskQueue, Grace: a.Config.Timing.ShutdownGrace, Sticky: a.Config.Timing.WorkflowTask,
+		}, a.Activities)
+		err := w.Start()
+		if err == nil {
+			a.waker.SetEager(eager)
+			a.Log.Info("worker started", "task_queue", a.Config.TaskQueue)
+			<-ctx.Done()
+			a.waker.SetEager(false)
+			w.Stop()
+			return nil
+		}
+		a.Log.Warn("Temporal does not answer: commands wait in Postgres", "address", a.Config.TemporalAddress, "error", err)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(connectAgain):
+		}
+	}
+}
+
+func (a *App) loops() []recovery.Loop {
+	durations := a.Config.Timing
+	relay := &recovery.Relay{Pool: a.System, Activities: a.Activities, Waker: a.waker, Timing: durations, Log: a.Log}
+	applier := &recovery.Applier{Pool: a.System, Sealer: a.Sealer, Activities: a.Activities, Timing: durations, Log: a.Log}
+	poller := &recovery.Poller{Pool: a.System, Activities: a.Activities, Timing: durations, Log: a.Log}
+	return []recovery.Loop{
+		{Name: "relay", Every: durations.LoopEvery, Work: relay.Wake, Log: a.Log},
+		{Name: "applier", Every: durations.LoopEvery, Nudge: a.stored, Work: applier.Apply, Log: a.Log},
+		{Name: "poller", Every: durations.LoopEvery, Work: poller.Poll, Log: a.Log},
+		{Name: "sweep", Every: durations.SweepEvery, Log: a.Log, Work: func(ctx context.Context) (int, error) {
+			touched, err := boundaries.Sweep(ctx, a.System, durations)
+			if err != nil {
+				return 0, fmt.Errorf("sweep: %w", err)
+			}
+			return touched / boundaries.SweepBatch, nil // a full batch: go on at once
+		}},
+	}
+}
