@@ -1,7 +1,6 @@
 package api
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"math"
@@ -10,8 +9,8 @@ import (
 	"time"
 
 	"payonce/boundaries"
+	"payonce/internal/outage"
 	"payonce/internal/paymentstore"
-	"payonce/internal/postgres"
 	"payonce/internal/strictjson"
 	"payonce/payments"
 )
@@ -122,7 +121,7 @@ func refusalOf(err error) refusal {
 		return refusal{Code: code(conflict.Code), Payment: conflict.Payment}
 	case errors.Is(err, paymentstore.ErrNotFound):
 		return refusal{Code: codePaymentNotFound}
-	case postgres.Unavailable(err), postgres.Retryable(err), errors.Is(err, context.DeadlineExceeded):
+	case outage.Is(err):
 		return refusal{Code: codeUnavailable, RetryAfter: unavailableRetryAfter}
 	default:
 		return refusal{Code: codeInternal}

@@ -14,7 +14,7 @@ import (
 	"payonce/boundaries"
 	"payonce/internal/clock"
 	"payonce/internal/httpbody"
-	"payonce/internal/postgres"
+	"payonce/internal/outage"
 	"payonce/internal/seal"
 	"payonce/internal/tenants"
 	"payonce/payments"
@@ -156,7 +156,7 @@ func (h *Handler) store(w http.ResponseWriter, r *http.Request, signer payments.
 	})
 	if err != nil {
 		h.config.Log.ErrorContext(ctx, "event not stored", "event", event.ID, "type", event.Type, "error", err)
-		if ctx.Err() != nil || postgres.Unavailable(err) || postgres.Retryable(err) {
+		if outage.Is(err) {
 			w.Header().Set("Retry-After", "1")
 			answer(w, http.StatusServiceUnavailable, `{"error":"unavailable"}`)
 			return
