@@ -32,8 +32,11 @@ type Addresses struct {
 }
 
 // NewAddresses takes the loopback receivers as ip:port, for instance 127.0.0.1:8081; anything else is an error. There is no switch
-// that allows all of them.
+// that allows all of them. A nil resolver is the machine's.
 func NewAddresses(allowedLoopback []string, resolver Resolver) (*Addresses, error) {
+	if resolver == nil {
+		resolver = net.DefaultResolver
+	}
 	addresses := &Addresses{resolver: resolver}
 	for _, text := range allowedLoopback {
 		receiver, err := netip.ParseAddrPort(text)

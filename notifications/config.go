@@ -19,7 +19,7 @@ type Config struct {
 	MaxSendsPerEndpoint int           // tries at a time to one endpoint; less than MaxSends, so that one dead receiver delays no other
 }
 
-// DefaultConfig gives a receiver three days: 23 tries reach that far, with six hours between the last ones.
+// DefaultConfig gives a receiver three days to come back: 23 to 40 tries, with three to six hours between the last ones.
 func DefaultConfig() Config {
 	return Config{
 		PollInterval: 2 * time.Second, SendTimeout: 10 * time.Second, MarkTimeout: 5 * time.Second, Lease: 30 * time.Second,

@@ -35,9 +35,9 @@ type Queued struct {
 // it tells of is committed. The id of a row derives from (tenant, subject, kind, endpoint), so a repeat meets the first row, whose bytes stand.
 // A tenant without an endpoint is told nothing, and that is no error.
 func Enqueue(ctx context.Context, tx pgx.Tx, sealer *seal.Sealer, message Message) (Queued, error) {
-	if message.Subject == "" || message.Sequence < 1 || len(message.Body) == 0 {
-		return Queued{}, fmt.Errorf("enqueue %s: subject %q, sequence %d and %d bytes of body: %w",
-			message.Kind, message.Subject, message.Sequence, len(message.Body), ErrNoSubject)
+	if message.Subject == "" || message.Kind == "" || message.Sequence < 1 || len(message.Body) == 0 {
+		return Queued{}, fmt.Errorf("%w: kind %q, subject %q, sequence %d, %d bytes of body",
+			ErrInvalidMessage, message.Kind, message.Subject, message.Sequence, len(message.Body))
 	}
 	endpoints, err := openEndpoints(ctx, tx, message.Tenant)
 	if err != nil || len(endpoints) == 0 {

@@ -24,22 +24,22 @@ func Kinds() []Kind {
 	return []Kind{PaymentSucceeded, PaymentDeclined, PaymentFailed, PaymentCanceled, PaymentExpired}
 }
 
-// ErrNoSubject says that the thing a kind tells of was not named.
-var ErrNoSubject = errors.New("message has no subject")
+// ErrInvalidMessage says that a message lacks what every message needs, for instance what it tells of.
+var ErrInvalidMessage = errors.New("incomplete message")
 
 // Subject names what a message of the kind is about: the thing that changed. charge is needed for PaymentDeclined alone; without it the
-// error is ErrNoSubject, as for a kind that does not exist.
+// error is ErrInvalidMessage, as for a kind that does not exist.
 func (k Kind) Subject(payment payments.PaymentID, charge string) (string, error) {
 	switch k {
 	case PaymentSucceeded, PaymentFailed, PaymentCanceled, PaymentExpired:
 		return "payment/" + payment.String(), nil
 	case PaymentDeclined:
 		if charge == "" {
-			return "", ErrNoSubject
+			return "", ErrInvalidMessage
 		}
 		return "charge/" + charge, nil
 	default:
-		return "", ErrNoSubject
+		return "", ErrInvalidMessage
 	}
 }
 

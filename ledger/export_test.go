@@ -1,0 +1,7 @@
+package ledger
+
+// SelectBalances is the statement whose plan a test looks at.
+const SelectBalances = selectBalances
+
+// ContentHash is pinned by a golden test.
+func (p Posting) ContentHash() []byte { return p.contentHash() }
