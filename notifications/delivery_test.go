@@ -259,12 +259,16 @@ func (o *outbox) run(dispatcher *notifications.Dispatcher) running {
 // G-12: the answer's body is huge or never ends.
 func TestHugeAnswerIsDeliveredOnce(t *testing.T) {
 	t.Parallel()
+	const huge = 50 << 20
 	o := openOutbox(t)
 	block := make([]byte, 1<<20)
+	var taken atomic.Int64
 	r := newReceiverThat(t, func(w http.ResponseWriter, _ *http.Request, _ delivery) {
-		for { // until the dispatcher hangs up
-			if _, err := w.Write(block); err != nil {
-				return
+		for taken.Load() < huge {
+			n, err := w.Write(block)
+			taken.Add(int64(n))
+			if err != nil {
+				return // the dispatcher hung up
 			}
 		}
 	})
@@ -276,6 +280,8 @@ func TestHugeAnswerIsDeliveredOnce(t *testing.T) {
 	o.dispatch(dispatcher, 0)
 	require.Equal(t, "delivered", o.only(endpoint).Status)
 	require.Len(t, r.deliveries(), 1)
+	r.Close() // the handler has ended
+	require.Less(t, taken.Load(), int64(huge), "no more is read than fills the buffers on the way")
 }
 
 func TestRedirectIsAFailureAndNotFollowed(t *testing.T) {

@@ -2,6 +2,8 @@ package notifications
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 
 	"payonce/payments"
 )
@@ -9,11 +11,11 @@ import (
 // Kind is what a message tells.
 type Kind string
 
-// The kinds. An ending has the payment as its subject, since it happens once; a decline has the charge that was declined, since a payment
-// can be declined again and each is told once.
+// The kinds. An ending has the payment as its subject, since it happens once; a decline has what was declined, since a payment can be declined
+// again and each is told once.
 const (
 	PaymentSucceeded Kind = "payment.succeeded" // subject: payment/<id>
-	PaymentDeclined  Kind = "payment.declined"  // subject: charge/<ch>
+	PaymentDeclined  Kind = "payment.declined"  // subject: charge/<ch>, or confirm/<payment>#<n> when Stripe made no charge
 	PaymentFailed    Kind = "payment.failed"    // subject: payment/<id>
 	PaymentCanceled  Kind = "payment.canceled"  // subject: payment/<id>
 	PaymentExpired   Kind = "payment.expired"   // subject: payment/<id>
@@ -27,19 +29,24 @@ func Kinds() []Kind {
 // ErrInvalidMessage says that a message lacks what every message needs, for instance what it tells of.
 var ErrInvalidMessage = errors.New("incomplete message")
 
-// Subject names what a message of the kind is about: the thing that changed. charge is needed for PaymentDeclined alone; without it the
-// error is ErrInvalidMessage, as for a kind that does not exist.
-func (k Kind) Subject(payment payments.PaymentID, charge string) (string, error) {
-	switch k {
-	case PaymentSucceeded, PaymentFailed, PaymentCanceled, PaymentExpired:
+// Declined is what a PaymentDeclined tells of: the charge, or where Stripe made none the n-th confirm, from 1.
+type Declined struct {
+	Charge  string // ch_…; empty when there is none
+	Confirm int
+}
+
+// Subject names what a message of the kind is about: the thing that changed. declined is read for PaymentDeclined alone; when it names
+// nothing, or there is no such kind, the error is ErrInvalidMessage.
+func (k Kind) Subject(payment payments.PaymentID, declined Declined) (string, error) {
+	switch {
+	case slices.Contains([]Kind{PaymentSucceeded, PaymentFailed, PaymentCanceled, PaymentExpired}, k):
 		return "payment/" + payment.String(), nil
-	case PaymentDeclined:
-		if charge == "" {
-			return "", ErrInvalidMessage
-		}
-		return "charge/" + charge, nil
+	case k == PaymentDeclined && declined.Charge != "":
+		return "charge/" + declined.Charge, nil
+	case k == PaymentDeclined && declined.Confirm > 0:
+		return fmt.Sprintf("confirm/%s#%d", payment, declined.Confirm), nil
 	default:
-		return "", ErrInvalidMessage
+		return "", fmt.Errorf("%w: %q tells of nothing", ErrInvalidMessage, k)
 	}
 }
 

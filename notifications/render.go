@@ -17,7 +17,7 @@ type payload struct {
 }
 
 type data struct {
-	Subject string        `json:"subject"` // what changed: payment/<id> or charge/<ch>
+	Subject string        `json:"subject"` // what changed: Kind.Subject
 	Payment payments.View `json:"payment"` // as it was when the message was made, without the client secret
 }
 

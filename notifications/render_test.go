@@ -20,7 +20,7 @@ func TestPayloadIsStandardWebhooks(t *testing.T) {
 		CaptureMethod: payments.CaptureAutomatic, Status: payments.StatusSucceeded, Stage: payments.StageLedgerApplied,
 		ClientSecret: "for the payer alone", CreatedAt: day(1),
 	}
-	subject, err := notifications.PaymentSucceeded.Subject(id, "")
+	subject, err := notifications.PaymentSucceeded.Subject(id, notifications.Declined{})
 	require.NoError(t, err)
 
 	body, err := notifications.Render(notifications.PaymentSucceeded, subject, view, day(2).In(time.FixedZone("east", 3600)))
@@ -40,7 +40,7 @@ func TestKindsNameWhatChanged(t *testing.T) {
 	t.Parallel()
 	payment := payments.PaymentID{UUID: uuid.MustParse("00000000-0000-5000-8000-000000000001")}
 	for _, kind := range notifications.Kinds() {
-		subject, err := kind.Subject(payment, "ch_1")
+		subject, err := kind.Subject(payment, notifications.Declined{Charge: "ch_1", Confirm: 2})
 		require.NoError(t, err)
 		if kind == notifications.PaymentDeclined {
 			require.Equal(t, "charge/ch_1", subject)
@@ -48,9 +48,12 @@ func TestKindsNameWhatChanged(t *testing.T) {
 			require.Equal(t, "payment/"+payment.String(), subject)
 		}
 	}
-	_, err := notifications.PaymentDeclined.Subject(payment, "")
+	subject, err := notifications.PaymentDeclined.Subject(payment, notifications.Declined{Confirm: 2})
+	require.NoError(t, err)
+	require.Equal(t, "confirm/"+payment.String()+"#2", subject)
+	_, err = notifications.PaymentDeclined.Subject(payment, notifications.Declined{})
 	require.ErrorIs(t, err, notifications.ErrInvalidMessage)
-	_, err = notifications.Kind("payment.vanished").Subject(payment, "ch_1")
+	_, err = notifications.Kind("payment.vanished").Subject(payment, notifications.Declined{Charge: "ch_1"})
 	require.ErrorIs(t, err, notifications.ErrInvalidMessage)
 }
 
