@@ -16,10 +16,10 @@ import (
 
 // createBody is the JSON of a create. A member that is null is absent; an empty string is not.
 type createBody struct {
-	Reference     *string           `json:"reference" required:"true" minLength:"1" maxLength:"255" doc:"The order: names the business attempt within the tenant, for ever. Printable characters."`
+	Reference     *string           `json:"reference" required:"true" nullable:"false" minLength:"1" maxLength:"255" doc:"The order: names the business attempt within the tenant, for ever. Printable characters."`
 	Replaces      *string           `json:"replaces,omitempty" format:"uuid" doc:"The ended payment of the same reference that this attempt follows"`
-	Amount        *int64            `json:"amount" required:"true" minimum:"1" maximum:"99999999" doc:"In the currency's minor units, written as a plain integer"`
-	Currency      *string           `json:"currency" required:"true" pattern:"^[A-Za-z]{3}$" doc:"ISO 4217; letter case does not matter"`
+	Amount        *int64            `json:"amount" required:"true" nullable:"false" minimum:"1" maximum:"99999999" doc:"In the currency's minor units, written as a plain integer"`
+	Currency      *string           `json:"currency" required:"true" nullable:"false" pattern:"^[A-Za-z]{3}$" doc:"ISO 4217; letter case does not matter"`
 	PaymentMethod *string           `json:"payment_method,omitempty" maxLength:"255" pattern:"^pm_[A-Za-z0-9_]+$" doc:"With a method the payment is confirmed at once; its outcome answers the create"`
 	CaptureMethod *string           `json:"capture_method,omitempty" enum:"automatic,manual"`
 	Description   *string           `json:"description,omitempty" maxLength:"1000"`

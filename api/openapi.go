@@ -56,6 +56,7 @@ func (a *api) mount(mux *http.ServeMux) {
 			a.answer(w, r, op)
 		})
 	}
+	letAnswersGrow(router.OpenAPI().Components.Schemas)
 	for path, methods := range allowed {
 		slices.Sort(methods)
 		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
@@ -64,6 +65,16 @@ func (a *api) mount(mux *http.ServeMux) {
 		})
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { a.refuse(w, refusal{Code: codeRouteNotFound}) })
+}
+
+// letAnswersGrow takes back that objects have no further members, which holds for commands alone.
+func letAnswersGrow(schemas huma.Registry) {
+	command := reflect.TypeFor[createBody]()
+	for name, schema := range schemas.Map() {
+		if schemas.TypeFromRef("#/components/schemas/"+name) != command {
+			schema.AdditionalProperties = nil
+		}
+	}
 }
 
 // operations lists every route.

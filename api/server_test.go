@@ -1,0 +1,257 @@
+package api_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"payonce/api"
+	"payonce/boundaries"
+	"payonce/internal/postgres"
+	"payonce/internal/seal"
+	"payonce/internal/tenants"
+	"payonce/internal/testkit/pg"
+	"payonce/internal/timing"
+	"payonce/payments"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// door is the API on a fresh database with a scripted command boundary, and a caller in front of it.
+type door struct {
+	t        *testing.T
+	url      string
+	db       *pg.Database
+	pool     *pgxpool.Pool
+	system   *pgxpool.Pool
+	tenant   payments.TenantID
+	key      string // of both scopes
+	commands *commands
+	waker    *waker
+	log      *locked
+}
+
+func newDoor(t *testing.T, configure ...func(*api.Config)) *door {
+	t.Helper()
+	d := &door{t: t, db: pg.NewDatabase(t), commands: newCommands(), waker: &waker{}, log: &locked{}}
+	d.pool, d.system = d.open(d.db.TenantURL), d.open(d.db.SystemURL)
+	keyset, err := seal.NewKeyset()
+	require.NoError(t, err)
+	sealer, err := seal.New(keyset)
+	require.NoError(t, err)
+	account := payments.Account{ID: "acct_shop"}
+	require.NoError(t, tenants.CreateAccount(t.Context(), d.system, sealer, account, "sk_test_shop", nil))
+	d.tenant, err = tenants.CreateTenant(t.Context(), d.system, "shop", account)
+	require.NoError(t, err)
+	d.key = d.newKey(d.tenant, tenants.ScopeRead, tenants.ScopeWrite)
+	config := api.Config{
+		Pool: d.pool, Sealer: sealer, Commands: d.commands, Waker: d.waker, Timing: timing.Production(),
+		Ready: func(context.Context) error { return nil }, Log: slog.New(slog.NewTextHandler(d.log, nil)),
+	}
+	for _, change := range configure {
+		change(&config)
+	}
+	handler, err := api.New(config)
+	require.NoError(t, err)
+	server := httptest.NewUnstartedServer(handler)
+	server.Config = api.NewServer(handler, config.Timing, slog.New(slog.DiscardHandler))
+	server.Start()
+	t.Cleanup(server.Close)
+	d.url = server.URL
+	return d
+}
+
+func (d *door) open(url string) *pgxpool.Pool {
+	pool, err := postgres.Open(d.t.Context(), postgres.PoolConfig{
+		URL: url, MaxConns: 4, StatementTimeout: time.Minute, LockTimeout: time.Minute, IdleTransactionTimeout: time.Minute,
+	})
+	require.NoError(d.t, err)
+	d.t.Cleanup(pool.Close)
+	return pool
+}
+
+func (d *door) newKey(tenant payments.TenantID, scopes ...tenants.Scope) string {
+	key, err := tenants.CreateAPIKey(d.t.Context(), d.system, tenant, scopes...)
+	require.NoError(d.t, err)
+	return key
+}
+
+// newPayment inserts a submitted payment of the tenant.
+func (d *door) newPayment(tenant payments.TenantID) payments.PaymentID {
+	id := payments.PaymentID{UUID: uuid.New()}
+	_, err := d.pool.Exec(d.t.Context(), `INSERT INTO payonce.payments (id, tenant, reference, attempt, account, livemode, amount, currency,
+			capture_method, status, stage, submitted_at, last_command, created_at, updated_at)
+		SELECT $1, $2, $3, 1, 'acct_shop', false, 1000, 'usd', 'automatic', 'submitted', 'submitted', now, 1, now, now
+		FROM (SELECT payonce.clock() AS now) at`, id.UUID, tenant.UUID, id.String())
+	require.NoError(d.t, err)
+	return id
+}
+
+// answer is what a caller got.
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+func (a answer) problem(t *testing.T) api.Problem {
+	t.Helper()
+	require.Equal(t, "application/problem+json", a.header.Get("Content-Type"), a.body)
+	var problem api.Problem
+	require.NoError(t, json.Unmarshal([]byte(a.body), &problem))
+	require.Equal(t, a.status, problem.Status)
+	require.Equal(t, "urn:payonce:problem:"+problem.Code, problem.Type)
+	require.NotEmpty(t, problem.Title)
+	return problem
+}
+
+// send sends a request as the door's caller would, changed as the test wants it.
+func (d *door) send(method, path, body string, changes ...func(*http.Request)) answer {
+	d.t.Helper()
+	request, err := http.NewRequestWithContext(context.Background(), method, d.url+path, strings.NewReader(body))
+	require.NoError(d.t, err)
+	request.Header.Set("Authorization", "Bearer "+d.key)
+	for _, change := range changes {
+		change(request)
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	response, err := client.Do(request)
+	require.NoError(d.t, err)
+	defer func() { require.NoError(d.t, response.Body.Close()) }()
+	got, err := io.ReadAll(response.Body)
+	require.NoError(d.t, err)
+	require.Regexp(d.t, `^req_[0-9a-f-]{36}$`, response.Header.Get("Request-Id"), "every answer has an id")
+	return answer{response.StatusCode, response.Header, string(got)}
+}
+
+// order is a create that nothing is wrong with.
+const order = `{"reference":"order-1","amount":1000,"currency":"usd","payment_method":"pm_card_visa"}`
+
+// create posts a body with a key.
+func (d *door) create(body string, changes ...func(*http.Request)) answer {
+	d.t.Helper()
+	return d.send(http.MethodPost, "/v1/payments", body, append([]func(*http.Request){with("Idempotency-Key", "k1")}, changes...)...)
+}
+
+func with(name string, values ...string) func(*http.Request) {
+	return func(r *http.Request) { r.Header[http.CanonicalHeaderKey(name)] = values }
+}
+
+// commands is a scripted command boundary.
+type commands struct {
+	mutex   sync.Mutex
+	claims  []claimed
+	claim   func() (boundaries.Claim, error)
+	await   func(ctx context.Context) (*boundaries.Answer, error)
+	left    chan boundaries.Claim
+	waiting chan struct{} // receives once a caller waits
+}
+
+// claimed is what the boundary was asked.
+type claimed struct {
+	tenant      payments.TenantID
+	key         boundaries.CallerKey
+	command     payments.CreateCommand
+	normalised  boundaries.Normalised
+	attendedFor time.Duration
+}
+
+func newCommands() *commands {
+	return &commands{left: make(chan boundaries.Claim, 10), waiting: make(chan struct{}, 10)}
+}
+
+func (c *commands) ClaimCreate(_ context.Context, tenant payments.TenantID, key boundaries.CallerKey, command payments.CreateCommand,
+	normalised boundaries.Normalised, attendedFor time.Duration,
+) (boundaries.Claim, error) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.claims = append(c.claims, claimed{tenant, key, command, normalised, attendedFor})
+	return c.claim()
+}
+
+func (c *commands) Await(ctx context.Context, _ boundaries.Claim) (*boundaries.Answer, error) {
+	c.waiting <- struct{}{}
+	return c.await(ctx)
+}
+
+func (c *commands) Leave(ctx context.Context, claim boundaries.Claim) error {
+	c.left <- claim
+	return ctx.Err()
+}
+
+// asked is the one claim that was made.
+func (c *commands) asked(t *testing.T) claimed {
+	t.Helper()
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	require.Len(t, c.claims, 1)
+	return c.claims[0]
+}
+
+func (c *commands) count() int {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return len(c.claims)
+}
+
+// answersWith scripts the claim.
+func (c *commands) answersWith(claim boundaries.Claim, err error) {
+	c.claim = func() (boundaries.Claim, error) { return claim, err }
+}
+
+// never is an outcome that does not come.
+func never(ctx context.Context) (*boundaries.Answer, error) {
+	<-ctx.Done()
+	return nil, nil
+}
+
+// waker counts wake-ups.
+type waker struct {
+	mutex sync.Mutex
+	woken []payments.PaymentID
+	fails error
+}
+
+func (w *waker) Wake(_ context.Context, _ payments.TenantID, payment payments.PaymentID, _ bool) error {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	w.woken = append(w.woken, payment)
+	return w.fails
+}
+
+// How long the log line of a request, written after its answer, is awaited.
+const (
+	waitForLog = 10 * time.Second
+	pollLog    = time.Millisecond
+)
+
+// locked is a log of several goroutines.
+type locked struct {
+	mutex sync.Mutex
+	lines bytes.Buffer
+}
+
+func (l *locked) Write(line []byte) (int, error) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return l.lines.Write(line)
+}
+
+func (d *door) logged() string {
+	d.log.mutex.Lock()
+	defer d.log.mutex.Unlock()
+	return d.log.lines.String()
+}
