@@ -3,6 +3,8 @@ package activities
 import (
 	"context"
 	"fmt"
+	"maps"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -47,7 +49,7 @@ func (a *Activities) Apply(ctx context.Context, id payments.PaymentID, learnt Le
 
 // write stores a change. Lock order: payment, key, record, inserts.
 func (a *Activities) write(ctx context.Context, tx pgx.Tx, s situation, learnt Learnt, ch *change) error {
-	ch.advance(s)
+	ch.advance(s, learnt)
 	suppressedMessages, err := a.enqueue(ctx, tx, s, learnt, ch)
 	if err != nil {
 		return err
@@ -78,14 +80,33 @@ func (a *Activities) write(ctx context.Context, tx pgx.Tx, s situation, learnt L
 	return nil
 }
 
-// advance moves the stage to what the new status has reached.
-func (ch *change) advance(s situation) {
+// advance moves the stage to what the new status has reached, and times each stage on the way: terminal has the time of the fact, ledger_applied
+// the commit's, processing that of the first confirm's first send.
+func (ch *change) advance(s situation, learnt Learnt) {
 	reached := ch.after.Status.StageOf()
 	if reached == payments.StageSubmitted && ch.after.IntentID != "" {
 		reached = payments.StageExternalResourceCreated
 	}
 	if reached.Rank() > s.payment.Stage.Rank() {
 		ch.after.Stage = reached
+	}
+	fact := learnt.EffectiveAt
+	if fact.IsZero() {
+		fact = s.now
+	}
+	at := map[payments.Stage]time.Time{
+		payments.StageExternalResourceCreated: s.now, payments.StageProcessing: fact, payments.StageTerminal: fact, payments.StageLedgerApplied: s.now,
+	}
+	if s.sentAt != nil {
+		at[payments.StageProcessing] = *s.sentAt
+	}
+	ch.after.Reached = maps.Clone(s.payment.Reached)
+	for stage, when := range at {
+		_, timed := ch.after.Reached[stage]
+		external := stage == payments.StageExternalResourceCreated || stage == payments.StageProcessing
+		if !timed && stage.Rank() <= ch.after.Stage.Rank() && (ch.after.IntentID != "" || !external) {
+			ch.after.Reached[stage] = when.UTC()
+		}
 	}
 	if ch.engineCancel {
 		ch.after.LastCommand++

@@ -32,7 +32,8 @@ type command struct {
 type situation struct {
 	payment payments.Payment
 	open    []command
-	now     time.Time // payonce.clock()
+	sentAt  *time.Time // when the first confirm was first sent
+	now     time.Time  // payonce.clock()
 }
 
 // openCommands is the queue: lowest number first. An unknown record stays in the list but is never next.
@@ -63,7 +64,8 @@ func (a *Activities) readSituation(ctx context.Context, db postgres.Batcher, id 
 		s.open, err = pgx.CollectRows(rows, scanCommand)
 		return err
 	})
-	batch.Queue(`SELECT payonce.clock()`).QueryRow(func(row pgx.Row) error { return row.Scan(&s.now) })
+	batch.Queue(`SELECT payonce.clock(), (SELECT min(first_sent_at) FROM payonce.provider_calls WHERE payment = $1 AND operation = $2)`,
+		id.UUID, payments.OperationConfirm).QueryRow(func(row pgx.Row) error { return row.Scan(&s.now, &s.sentAt) })
 	if err := db.SendBatch(ctx, batch).Close(); err != nil {
 		return situation{}, fmt.Errorf("read payment %s: %w", id, err)
 	}

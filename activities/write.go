@@ -12,11 +12,14 @@ import (
 	"payonce/payments"
 )
 
-// queuePayment queues the row's new values. A stage's time is set once: terminal takes the time of the fact, ledger_applied the commit's.
+// queuePayment queues the row's new values, and when to poll next: back-off for a poll that found nothing, never for what is over.
 func (a *Activities) queuePayment(batch *pgx.Batch, s situation, learnt Learnt, ch change, suppressedMessages int) error {
-	secret, err := a.Sealer.Seal(paymentstore.ColumnClientSecret, []byte(ch.after.ClientSecret))
-	if err != nil {
-		return err
+	var secret []byte
+	if s.payment.ClientSecret == "" && ch.after.ClientSecret != "" {
+		var err error
+		if secret, err = a.Sealer.Seal(paymentstore.ColumnClientSecret, []byte(ch.after.ClientSecret)); err != nil {
+			return err
+		}
 	}
 	var reviewReason *string
 	var reviewSince *time.Time
@@ -24,36 +27,29 @@ func (a *Activities) queuePayment(batch *pgx.Batch, s situation, learnt Learnt, 
 	if review := ch.after.Review; review != nil {
 		reviewReason, reviewSince, reviewFacts = &review.Reason, &review.Since, review.Facts
 	}
-	effective := learnt.EffectiveAt
-	if effective.IsZero() {
-		effective = s.now
-	}
 	p := ch.after
-	batch.Queue(updatePayment, p.ID.UUID, p.Status, p.Stage, p.Stage.Rank(), effective, // 1-5
-		p.IntentID, secret, p.LatestCharge, p.AmountCapturable, p.AmountCaptured, // 6-10
-		p.LastError, p.Failure, p.ReadBegunAt, p.LastCommand, p.LastMessage, // 11-15
-		reviewReason, reviewSince, reviewFacts, ch.suppressedPostings, suppressedMessages, // 16-20
-		p.Status.Terminal(), len(ch.facts) > 0, a.Timing.PollAfter, a.Timing.PollMaximum, learnt.Source == SourcePoll) // 21-25
+	batch.Queue(updatePayment, p.ID.UUID, p.Status, p.Stage, // 1-3
+		p.ReachedAt(payments.StageExternalResourceCreated), p.ReachedAt(payments.StageProcessing), // 4-5
+		p.ReachedAt(payments.StageTerminal), p.ReachedAt(payments.StageLedgerApplied), // 6-7
+		p.IntentID, secret, p.LatestCharge, p.AmountCapturable, p.AmountCaptured, // 8-12
+		p.LastError, p.Failure, p.ReadBegunAt, p.LastCommand, p.LastMessage, // 13-17
+		reviewReason, reviewSince, reviewFacts, ch.suppressedPostings, suppressedMessages, // 18-22
+		p.Status.Terminal(), len(ch.facts) > 0, a.Timing.PollAfter, a.Timing.PollMaximum, learnt.Source == SourcePoll) // 23-27
 	return nil
 }
 
 const updatePayment = `
 	UPDATE payonce.payments p SET
-		status = $2, stage = $3,
-		external_resource_created_at = CASE WHEN $6 <> '' THEN coalesce(external_resource_created_at, payonce.clock()) END,
-		processing_at = CASE WHEN $4 >= 2 AND $6 <> '' THEN coalesce(processing_at,
-			(SELECT min(c.first_sent_at) FROM payonce.provider_calls c WHERE c.payment = p.id AND c.operation = 'confirm_payment'), $5) ELSE processing_at END,
-		terminal_at = CASE WHEN $4 >= 3 THEN coalesce(terminal_at, $5) END,
-		ledger_applied_at = CASE WHEN $4 >= 4 THEN coalesce(ledger_applied_at, payonce.clock()) END,
-		intent_id = nullif($6, ''), client_secret = coalesce(client_secret, $7), latest_charge = nullif($8, ''),
-		amount_capturable = $9, amount_captured = $10, last_error = $11, failure = $12, read_begun_at = $13,
-		last_command = $14, last_message = $15, review_reason = $16, review_since = $17, review_evidence = $18,
-		suppressed_postings = suppressed_postings + $19, suppressed_messages = suppressed_messages + $20,
-		polls = CASE WHEN $22 THEN 0 WHEN $25 THEN polls + 1 ELSE polls END,
+		status = $2, stage = $3, external_resource_created_at = $4, processing_at = $5, terminal_at = $6, ledger_applied_at = $7,
+		intent_id = nullif($8, ''), client_secret = coalesce(client_secret, $9), latest_charge = nullif($10, ''),
+		amount_capturable = $11, amount_captured = $12, last_error = $13, failure = $14, read_begun_at = $15,
+		last_command = $16, last_message = $17, review_reason = $18, review_since = $19, review_evidence = $20,
+		suppressed_postings = suppressed_postings + $21, suppressed_messages = suppressed_messages + $22,
+		polls = CASE WHEN $24 THEN 0 WHEN $27 THEN polls + 1 ELSE polls END,
 		next_poll_at = CASE
-			WHEN $21 OR $6 = '' THEN NULL
-			WHEN $22 OR next_poll_at IS NULL THEN payonce.clock() + $23::interval
-			WHEN $25 THEN payonce.clock() + least($23::interval * power(2, least(polls + 1, 20)), $24::interval)
+			WHEN $23 OR $8 = '' THEN NULL
+			WHEN $24 OR next_poll_at IS NULL THEN payonce.clock() + $25::interval
+			WHEN $27 THEN payonce.clock() + least($25::interval * power(2, least(polls + 1, 20)), $26::interval)
 			ELSE next_poll_at END,
 		updated_at = payonce.clock()
 	WHERE id = $1`

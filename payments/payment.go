@@ -84,3 +84,12 @@ func (p Payment) EndedAs() Status {
 		return StatusFailed
 	}
 }
+
+// ReachedAt is when the stage was reached, or nil.
+func (p Payment) ReachedAt(stage Stage) *time.Time {
+	at, reached := p.Reached[stage]
+	if !reached {
+		return nil
+	}
+	return &at
+}
