@@ -1,0 +1,3 @@
+package system
+
+func (s *System) check() {}
