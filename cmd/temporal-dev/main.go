@@ -32,7 +32,7 @@ type settings struct {
 	listen      string        // host:port of the frontend; port 0 means: choose
 	namespace   string        // created when missing
 	retention   time.Duration // of closed workflows in a namespace created now
-	logLevel    string        // debug, info, warn, error, fatal
+	logLevel    string        // debug, info, warn, error, fatal; its errors at start are noise
 }
 
 func main() {
@@ -69,7 +69,7 @@ func parse(args []string) (settings, error) {
 	text(&set.prefix, "prefix", "TEMPORAL_DEV_PREFIX", "", "prefix of both database names")
 	text(&set.listen, "listen", "TEMPORAL_DEV_LISTEN", "127.0.0.1:7233", "address of the gRPC frontend; port 0 chooses one")
 	text(&set.namespace, "namespace", "TEMPORAL_DEV_NAMESPACE", "payonce", "namespace to create when missing")
-	text(&set.logLevel, "log-level", "TEMPORAL_DEV_LOG_LEVEL", "error", "level of the server's own log on stderr: debug, info, warn, error, fatal")
+	text(&set.logLevel, "log-level", "TEMPORAL_DEV_LOG_LEVEL", "fatal", "level of the server's own log on stderr: debug, info, warn, error, fatal")
 	flags.DurationVar(&set.retention, "retention", 7*24*time.Hour, "how long closed workflows are kept; used when the namespace is created")
 	if err := flags.Parse(args); err != nil {
 		return settings{}, err
