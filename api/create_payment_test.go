@@ -88,7 +88,7 @@ func TestWithoutAnOutcomeInTimeTheCallerIsSentAway(t *testing.T) {
 	require.Equal(t, "/v1/payments/"+payment.String(), got.header.Get("Location"))
 	require.Equal(t, "1", got.header.Get("Retry-After"))
 	requireView(t, got, payment)
-	require.Equal(t, claim, <-d.commands.left, "a repeat may attach now")
+	require.Equal(t, claim, (<-d.commands.left).claim, "a repeat may attach now")
 }
 
 func TestAWaitThatEndsWithItsDeadlineIsNoFault(t *testing.T) {
@@ -108,25 +108,58 @@ func TestAClosedConnectionEndsTheWaitAndNotTheWork(t *testing.T) {
 	payment := d.newPayment(d.tenant)
 	claim := boundaries.Claim{Outcome: boundaries.Acquired, Tenant: d.tenant, Payment: payment}
 	d.commands.answersWith(claim, nil)
+	waiting := make(chan struct{})
+	d.commands.await = func(ctx context.Context) (*boundaries.Answer, error) {
+		close(waiting)
+		return never(ctx)
+	}
+
+	d.hangUpAfter(waiting)
+
+	left := <-d.commands.left
+	require.Equal(t, claim, left.claim)
+	require.NoError(t, left.ctx, "told in a context that is still good")
+	require.Equal(t, []payments.PaymentID{payment}, d.waker.woken)
+}
+
+func TestAClosedConnectionDoesNotCutAClaim(t *testing.T) {
+	d := newDoor(t)
+	payment := d.newPayment(d.tenant)
+	d.commands.answersWith(boundaries.Claim{Outcome: boundaries.Acquired, Tenant: d.tenant, Payment: payment}, nil)
 	d.commands.await = never
-	ctx, hangUp := context.WithCancel(t.Context())
+	claiming := make(chan struct{})
+	cut := make(chan error, 1)
+	d.commands.during = func(ctx context.Context) {
+		close(claiming)
+		<-(<-d.requests).Done() // the caller is gone by now
+		cut <- ctx.Err()
+	}
+
+	d.hangUpAfter(claiming)
+
+	require.NoError(t, <-cut)
+	<-d.commands.left
+	require.Equal(t, []payments.PaymentID{payment}, d.waker.woken, "the work goes on")
+}
+
+// hangUpAfter sends an order and closes the connection once the channel is closed.
+func (d *door) hangUpAfter(reached <-chan struct{}) {
+	d.t.Helper()
+	ctx, hangUp := context.WithCancel(d.t.Context())
+	defer hangUp()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, d.url+"/v1/payments", strings.NewReader(order))
-	require.NoError(t, err)
+	require.NoError(d.t, err)
 	request.Header.Set("Authorization", "Bearer "+d.key)
 	request.Header.Set("Idempotency-Key", "k1")
 	request.Header.Set("Prefer", "wait=30")
 	go func() {
-		<-d.commands.waiting
+		<-reached
 		hangUp()
 	}()
-
 	transport := &http.Transport{}
 	defer transport.CloseIdleConnections()
-	_, err = transport.RoundTrip(request) //nolint:bodyclose // there is none
-	require.ErrorIs(t, err, context.Canceled)
-
-	require.Equal(t, claim, <-d.commands.left, "the caller has left, told in a context that is still good")
-	require.Equal(t, []payments.PaymentID{payment}, d.waker.woken)
+	_, err = transport.RoundTrip(request)
+	require.ErrorIs(d.t, err, context.Canceled)
 }
 
 func TestAWorkflowThatIsNotWokenIsTheRelaysToWake(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -14,6 +15,7 @@ import (
 	"payonce/api"
 	"payonce/boundaries"
 	"payonce/internal/tenants"
+	"payonce/internal/timing"
 	"payonce/payments"
 )
 
@@ -21,7 +23,7 @@ func newPool(config *pgxpool.Config) (*pgxpool.Pool, error) {
 	return pgxpool.NewWithConfig(context.Background(), config)
 }
 
-// with48 is a body with n metadata names.
+// withMetadata is a body with n metadata names.
 func withMetadata(n int) string {
 	var pairs []string
 	for i := range n {
@@ -204,7 +206,7 @@ func TestPreferences(t *testing.T) {
 		for _, value := range values {
 			d.create(order, with("Prefer", value...))
 			asked := d.commands.claims[d.commands.count()-1].attendedFor
-			require.Equal(t, float64(seconds+2), asked.Seconds(), value)
+			require.Equal(t, time.Duration(seconds)*time.Second+timing.Production().AttendMargin, asked, value)
 		}
 	}
 	claims := d.commands.count()

@@ -42,11 +42,12 @@ type door struct {
 	commands *commands
 	waker    *waker
 	log      *locked
+	requests chan context.Context // of each request, as the server has it
 }
 
 func newDoor(t *testing.T, configure ...func(*api.Config)) *door {
 	t.Helper()
-	d := &door{t: t, db: pg.NewDatabase(t), commands: newCommands(), waker: &waker{}, log: &locked{}}
+	d := &door{t: t, db: pg.NewDatabase(t), commands: newCommands(), waker: &waker{}, log: &locked{}, requests: make(chan context.Context, 1)}
 	d.pool, d.system = d.open(d.db.TenantURL), d.open(d.db.SystemURL)
 	keyset, err := seal.NewKeyset()
 	require.NoError(t, err)
@@ -66,8 +67,15 @@ func newDoor(t *testing.T, configure ...func(*api.Config)) *door {
 	}
 	handler, err := api.New(config)
 	require.NoError(t, err)
-	server := httptest.NewUnstartedServer(handler)
-	server.Config = api.NewServer(handler, config.Timing, slog.New(slog.DiscardHandler))
+	seen := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case d.requests <- r.Context():
+		default:
+		}
+		handler.ServeHTTP(w, r)
+	})
+	server := httptest.NewUnstartedServer(seen)
+	server.Config = api.NewServer(seen, config.Timing, slog.New(slog.DiscardHandler))
 	server.Start()
 	t.Cleanup(server.Close)
 	d.url = server.URL
@@ -152,12 +160,18 @@ func with(name string, values ...string) func(*http.Request) {
 
 // commands is a scripted command boundary.
 type commands struct {
-	mutex   sync.Mutex
-	claims  []claimed
-	claim   func() (boundaries.Claim, error)
-	await   func(ctx context.Context) (*boundaries.Answer, error)
-	left    chan boundaries.Claim
-	waiting chan struct{} // receives once a caller waits
+	mutex  sync.Mutex
+	claims []claimed
+	during func(ctx context.Context) // what happens while a claim is made
+	claim  func() (boundaries.Claim, error)
+	await  func(ctx context.Context) (*boundaries.Answer, error)
+	left   chan left
+}
+
+// left is what the boundary was told when a caller left, and whether the context was still good.
+type left struct {
+	claim boundaries.Claim
+	ctx   error
 }
 
 // claimed is what the boundary was asked.
@@ -170,12 +184,13 @@ type claimed struct {
 }
 
 func newCommands() *commands {
-	return &commands{left: make(chan boundaries.Claim, 10), waiting: make(chan struct{}, 10)}
+	return &commands{left: make(chan left, 10), during: func(context.Context) {}}
 }
 
-func (c *commands) ClaimCreate(_ context.Context, tenant payments.TenantID, key boundaries.CallerKey, command payments.CreateCommand,
+func (c *commands) ClaimCreate(ctx context.Context, tenant payments.TenantID, key boundaries.CallerKey, command payments.CreateCommand,
 	normalised boundaries.Normalised, attendedFor time.Duration,
 ) (boundaries.Claim, error) {
+	c.during(ctx)
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	c.claims = append(c.claims, claimed{tenant, key, command, normalised, attendedFor})
@@ -183,13 +198,12 @@ func (c *commands) ClaimCreate(_ context.Context, tenant payments.TenantID, key 
 }
 
 func (c *commands) Await(ctx context.Context, _ boundaries.Claim) (*boundaries.Answer, error) {
-	c.waiting <- struct{}{}
 	return c.await(ctx)
 }
 
 func (c *commands) Leave(ctx context.Context, claim boundaries.Claim) error {
-	c.left <- claim
-	return ctx.Err()
+	c.left <- left{claim, ctx.Err()}
+	return nil
 }
 
 // asked is the one claim that was made.

@@ -26,7 +26,9 @@ var accountID = regexp.MustCompile(`^acct_[A-Za-z0-9_]{1,64}$`)
 // CreateAccount adds a Stripe account in one mode with its secret key and the signing secrets of its webhook endpoints,
 // newest first. A key of the other mode, a blank key and a blank signing secret are refused; ErrExists when the account is
 // there in that mode. For the system role.
-func CreateAccount(ctx context.Context, pool *pgxpool.Pool, sealer *seal.Sealer, account payments.Account, secretKey string, webhookSecrets []string) error {
+func CreateAccount(ctx context.Context, pool *pgxpool.Pool, sealer *seal.Sealer, account payments.Account, secretKey string,
+	webhookSecrets []string,
+) error {
 	if !accountID.MatchString(account.ID) {
 		return fmt.Errorf("account %q: must be acct_ and 1 to 64 letters, digits and _", account.ID)
 	}
@@ -47,7 +49,9 @@ func CreateAccount(ctx context.Context, pool *pgxpool.Pool, sealer *seal.Sealer,
 
 // ReplaceAccountSecrets gives an account a new secret key and new signing secrets, newest first: while a signing secret is
 // rolled both the old and the new one are listed. ErrNotFound when there is no such account. For the system role.
-func ReplaceAccountSecrets(ctx context.Context, pool *pgxpool.Pool, sealer *seal.Sealer, account payments.Account, secretKey string, webhookSecrets []string) error {
+func ReplaceAccountSecrets(ctx context.Context, pool *pgxpool.Pool, sealer *seal.Sealer, account payments.Account, secretKey string,
+	webhookSecrets []string,
+) error {
 	key, secrets, err := sealSecrets(sealer, account, secretKey, webhookSecrets)
 	if err != nil {
 		return err
