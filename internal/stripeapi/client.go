@@ -43,13 +43,23 @@ func New(baseURL string, transport http.RoundTripper) (*Client, error) {
 		MaxNetworkRetries: stripe.Int64(0),
 		EnableTelemetry:   stripe.Bool(false),
 		LeveledLogger:     &stripe.LeveledLogger{Level: stripe.LevelNull},
-		HTTPClient:        &http.Client{Transport: transport},
+		HTTPClient:        &http.Client{Transport: onceOnTheWire{transport}},
 	})
 	implementation, ok := backend.(*stripe.BackendImplementation)
 	if !ok {
 		return nil, errors.New("stripe-go gave a backend of another kind")
 	}
 	return &Client{backend: implementation}, nil
+}
+
+// onceOnTheWire keeps net/http from sending a POST again on its own: it would, over a connection that broke, for any request that has an
+// Idempotency-Key and a body that can be rewound (net/http, Request.isReplayable).
+type onceOnTheWire struct{ next http.RoundTripper }
+
+// RoundTrip sends the request once.
+func (t onceOnTheWire) RoundTrip(request *http.Request) (*http.Response, error) {
+	request.GetBody = nil
+	return t.next.RoundTrip(request)
 }
 
 // Credentials pin the account and mode that a call goes to.

@@ -1,0 +1,71 @@
+package system
+
+import (
+	"path"
+
+	"github.com/stretchr/testify/require"
+
+	"payonce/internal/tenants"
+	"payonce/payments"
+	"payonce/stripesim/control"
+)
+
+// Fault makes the twin misbehave by a rule.
+func (s *System) Fault(rule control.Rule) control.Rule {
+	s.t.Helper()
+	added, err := s.Twin.AddFault(s.t.Context(), rule)
+	require.NoError(s.t, err)
+	return added
+}
+
+// Requests are the sends that reached the twin, of a method and a path glob.
+func (s *System) Requests(method, glob string) []control.Request {
+	s.t.Helper()
+	all, err := s.Twin.AllRequests(s.t.Context())
+	require.NoError(s.t, err)
+	var matching []control.Request
+	for _, request := range all {
+		matched, err := path.Match(glob, request.Path)
+		require.NoError(s.t, err)
+		if matched && request.Method == method {
+			matching = append(matching, request)
+		}
+	}
+	return matching
+}
+
+// Books are what the twin holds of a payment: one intent, but for surplus ones.
+func (s *System) Books(payment payments.PaymentID) []control.Book {
+	s.t.Helper()
+	all, err := s.Twin.AllBooks(s.t.Context())
+	require.NoError(s.t, err)
+	var of []control.Book
+	for _, book := range all {
+		if book.Metadata[payments.MetadataPayment] == payment.String() {
+			of = append(of, book)
+		}
+	}
+	return of
+}
+
+// Book is the only intent of a payment.
+func (s *System) Book(payment payments.PaymentID) control.Book {
+	s.t.Helper()
+	books := s.Books(payment)
+	require.Len(s.t, books, 1)
+	return books[0]
+}
+
+// Resume lets the account's calls out again.
+func (s *System) Resume() {
+	s.t.Helper()
+	require.NoError(s.t, tenants.ResumeAccount(s.t.Context(), s.App.System, payments.Account{ID: AccountID}))
+}
+
+// Count runs a query that gives one number.
+func (s *System) Count(sql string, arguments ...any) int {
+	s.t.Helper()
+	var count int
+	require.NoError(s.t, s.Owner.QueryRow(s.t.Context(), sql, arguments...).Scan(&count))
+	return count
+}
