@@ -167,7 +167,7 @@ func (c *Cluster) arguments() []string {
 		"log_timezone=UTC",
 	}
 	if c.config.Throwaway {
-		settings = append(settings, "fsync=off", "full_page_writes=off", "max_wal_size=4GB")
+		settings = append(settings, "fsync=off", "full_page_writes=off")
 	}
 	args := []string{"-D", c.place.data()}
 	for _, setting := range settings {

@@ -69,3 +69,18 @@ func (s *System) Count(sql string, arguments ...any) int {
 	require.NoError(s.t, s.Owner.QueryRow(s.t.Context(), sql, arguments...).Scan(&count))
 	return count
 }
+
+// Event is the twin's newest event of a type about an intent.
+func (s *System) Event(intent, eventType string) control.Event {
+	s.t.Helper()
+	all, err := s.Twin.AllEvents(s.t.Context())
+	require.NoError(s.t, err)
+	var newest control.Event
+	for _, event := range all {
+		if event.PaymentIntent == intent && event.Type == eventType {
+			newest = event
+		}
+	}
+	require.NotEmpty(s.t, newest.ID, "no event %s of %s", eventType, intent)
+	return newest
+}

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -34,7 +35,7 @@ func start(ctx context.Context, root string) (_ *testStack, err error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "payonce-test-")
+	dir, err := os.MkdirTemp(memory(), "payonce-test-")
 	if err != nil {
 		return nil, err
 	}
@@ -43,6 +44,17 @@ func start(ctx context.Context, root string) (_ *testStack, err error) {
 		return nil, errors.Join(err, s.stop())
 	}
 	return s, nil
+}
+
+// memory is a file system in memory with room for test databases, or empty for
+// the usual temporary directory. Cloning a database there takes half the time.
+func memory() string {
+	const shared, room = "/dev/shm", 4 << 30
+	var there syscall.Statfs_t
+	if err := syscall.Statfs(shared, &there); err != nil || there.Bavail*uint64(there.Bsize) < room {
+		return ""
+	}
+	return shared
 }
 
 func (s *testStack) startServices(ctx context.Context, binary string) error {
