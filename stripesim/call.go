@@ -107,6 +107,9 @@ func (c *call) handle(op operation) *answer {
 		return a
 	}
 	if c.request.Method != http.MethodPost {
+		if !c.linger() {
+			return &answer{cut: true}
+		}
 		return c.look(op)
 	}
 	if len(c.who.key) > 255 {
@@ -125,15 +128,27 @@ func (c *call) handle(op operation) *answer {
 		c.forget(record)
 		return c.refuse(refused)
 	}
-	if rule := c.pick(atStart); rule != nil {
-		c.twin.sleep(time.Duration(rule.DelayMS) * time.Millisecond)
-	}
-	c.twin.holds.pass(c.twin.life, control.BeforeEffect, c)
-	if c.twin.life.Err() != nil {
+	if !c.linger() {
 		c.forget(record)
 		return &answer{cut: true}
 	}
 	return c.execute(execute, record)
+}
+
+// linger is where slow_before and holds stop a request, without any lock; it reads the clock again if they did. It
+// is false when the twin ended meanwhile.
+func (c *call) linger() bool {
+	rule := c.pick(atStart)
+	if rule != nil {
+		c.twin.sleep(time.Duration(rule.DelayMS) * time.Millisecond)
+	}
+	held := c.twin.holds.pass(c.twin.life, control.BeforeEffect, c)
+	if rule != nil || held {
+		if now, err := c.twin.clock.Now(c.twin.life); err == nil {
+			c.now = now
+		}
+	}
+	return c.twin.life.Err() == nil
 }
 
 // door is what comes before the idempotency layer: faults, the version, the rate limit.
@@ -199,19 +214,7 @@ func (c *call) look(op operation) *answer {
 	if refused := c.params.done(); refused != nil {
 		return c.refuse(refused)
 	}
-	b := c.twin.books
-	b.mu.Lock()
-	t := b.begin(c.now, c.who)
-	b.passTime(t)
-	value, refused := look(t)
-	a := &answer{status: http.StatusOK, kept: true}
-	if refused != nil {
-		a = c.refuse(refused)
-	} else {
-		a.body = encode(value)
-	}
-	sent := c.twin.commit(t, &batch{})
-	b.mu.Unlock()
+	a, sent := c.read(look)
 	if sent.err() != nil {
 		return c.refuse(serverError(http.StatusInternalServerError))
 	}
@@ -219,15 +222,36 @@ func (c *call) look(op operation) *answer {
 	return a
 }
 
-// execute runs the effect. The books, the events, the stored answer and the log are written as one.
-func (c *call) execute(effect effect, record *keyRecord) *answer {
-	fault := c.pick(atExecution)
-	now, err := c.twin.clock.Now(c.twin.life) // a delay may have passed
-	if err == nil {
-		c.now = now
-	}
+func (c *call) read(look effect) (*answer, *sending) {
 	b := c.twin.books
 	b.mu.Lock()
+	defer b.mu.Unlock()
+	t := b.begin(c.now, c.who)
+	b.passTime(t)
+	a := &answer{status: http.StatusOK, kept: true}
+	if value, refused := look(t); refused != nil {
+		a = c.keepable(c.refuse(refused))
+	} else {
+		a.body = encode(value)
+	}
+	return a, c.twin.commit(t, &batch{})
+}
+
+// execute runs the effect and answers when it is durable.
+func (c *call) execute(effect effect, record *keyRecord) *answer {
+	a, sent := c.change(effect, record, c.pick(atExecution))
+	if sent.err() != nil {
+		return c.refuse(serverError(http.StatusInternalServerError))
+	}
+	sent.start()
+	return a
+}
+
+// change makes the transition. The books, the events, the stored answer and the log are written as one.
+func (c *call) change(effect effect, record *keyRecord, fault *control.Rule) (*answer, *sending) {
+	b := c.twin.books
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	t := b.begin(c.now, c.who)
 	b.passTime(t)
 	a, refused := c.run(t, effect, fault)
@@ -235,6 +259,7 @@ func (c *call) execute(effect effect, record *keyRecord) *answer {
 	if record != nil {
 		a.original = c.who.requestID
 		if refused != nil && refused.unstored {
+			a.original = ""
 			b.keys.forget(record)
 		} else {
 			b.keys.keep(record, *a, writes)
@@ -242,13 +267,7 @@ func (c *call) execute(effect effect, record *keyRecord) *answer {
 		b.keys.prune(c.now, writes)
 	}
 	c.twin.requests.update(c.entry, writes, func(r *control.Request) { r.Executed = a.executed })
-	sent := c.twin.commit(t, writes)
-	b.mu.Unlock()
-	if sent.err() != nil {
-		return c.refuse(serverError(http.StatusInternalServerError))
-	}
-	sent.start()
-	return a
+	return a, c.twin.commit(t, writes)
 }
 
 // run makes the answer of an execution, with the fault that changes it.
@@ -285,6 +304,7 @@ func (c *call) run(t *transition, effect effect, fault *control.Rule) (*answer, 
 	return a, refused
 }
 
+// keepable marks an answer as that of an execution or a look-up.
 func (c *call) keepable(a *answer) *answer {
 	a.kept = true
 	return a

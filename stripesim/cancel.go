@@ -66,7 +66,10 @@ func prepareCancel(c *call, p *params) effect {
 func (t *transition) intent(id string) (*intent, *apiError) {
 	in, found := t.books.intents.find(t.who.scope, id)
 	if !found {
-		return nil, resourceMissing(404, "payment_intent", id, "intent")
+		return nil, missingIn(t.books.intents, t.who.scope, "payment_intent", id, "intent")
+	}
+	if !in.countUpdate(t.now) {
+		return nil, rateLimited(0)
 	}
 	return in, nil
 }

@@ -57,6 +57,8 @@ func TestLogShowsTwoBodiesUnderOneKey(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, rows[1].Replayed, "the same parameters to the keys")
 	require.NotEqual(t, rows[0].BodySHA256, rows[1].BodySHA256, "other bytes to an outsider")
+	require.False(t, rows[0].BodyDiffers)
+	require.True(t, rows[1].BodyDiffers)
 }
 
 func TestBooksFilterAndPage(t *testing.T) {
@@ -112,6 +114,24 @@ func TestHoldCatchesOnlySoManyTimes(t *testing.T) {
 	require.NoError(t, b.ctl.Release(t.Context(), ""))
 	done.Wait()
 	require.Equal(t, 2, b.count())
+}
+
+func TestHoldIsReleasedByPathAndStopsReadsToo(t *testing.T) {
+	b := start(t)
+	id := b.create("")
+	for _, path := range []string{intents, intents + "/" + id} {
+		_, err := b.ctl.Hold(t.Context(), control.Hold{Method: http.MethodGet, Path: path, Point: control.BeforeEffect})
+		require.NoError(t, err)
+	}
+	var done sync.WaitGroup
+	done.Go(func() { _, _ = b.send(request{method: http.MethodGet, path: intents}) })
+	done.Go(func() { _, _ = b.send(request{method: http.MethodGet, path: intents + "/" + id}) })
+	_, err := b.ctl.Held(t.Context(), 2)
+	require.NoError(t, err)
+	answer := b.do(request{path: "/_twin/release", form: `{"method":"GET","path":"` + intents + `"}`})
+	require.EqualValues(t, 1, answer.json("released"))
+	require.NoError(t, b.ctl.Release(t.Context(), ""))
+	done.Wait()
 }
 
 func TestCloseCutsHeldRequestsWithoutAnEffect(t *testing.T) {

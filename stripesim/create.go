@@ -11,6 +11,7 @@ func prepareCreate(c *call, p *params) effect {
 	in.OffSession = readOffSession(p)
 	failOnAction := p.boolean("error_on_requires_action")
 	in.ReturnURL, _ = p.text("return_url")
+	p.boolean("use_stripe_sdk")
 	expand := readExpand(p, "payment_intent", false)
 	if !confirm {
 		for _, name := range []string{"off_session", "error_on_requires_action", "return_url"} {
@@ -78,7 +79,7 @@ func readDetails(p *params, in *intent) {
 	for name, field := range map[string]*string{
 		"customer": &in.Customer, "description": &in.Description, "receipt_email": &in.ReceiptEmail,
 		"statement_descriptor": &in.StatementDescriptor, "statement_descriptor_suffix": &in.StatementDescriptorSuffix,
-		"transfer_group": &in.TransferGroup,
+		"transfer_group": &in.TransferGroup, "on_behalf_of": &in.OnBehalfOf,
 	} {
 		if value, found := p.text(name); found {
 			*field = value

@@ -61,6 +61,17 @@ func TestEachEndpointHasItsSecretAndGetsTheSameEventID(t *testing.T) {
 	require.Equal(t, dig(one.all()[0].body, "id"), dig(two.all()[0].body, "id"))
 }
 
+func TestRolledSecretSignsTwice(t *testing.T) {
+	b := start(t)
+	h := b.listen(control.Endpoint{Secret: "whsec_new", OldSecret: "whsec_old"}, nil)
+	b.create("")
+	b.flush()
+	for _, secret := range []string{"whsec_new", "whsec_old"} {
+		_, err := webhook.ConstructEvent([]byte(h.all()[0].body), h.all()[0].header.Get("Stripe-Signature"), secret)
+		require.NoError(t, err)
+	}
+}
+
 func TestEndpointGetsOnlyWhatItIsFor(t *testing.T) {
 	b := start(t)
 	yes, no := true, false

@@ -7,11 +7,14 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"github.com/stripe/stripe-go/v76"
+	"github.com/stripe/stripe-go/v76/client"
 
 	"payonce/stripesim"
+	"payonce/stripesim/control"
 )
 
 func TestKeyNamesTheAccountAndTheMode(t *testing.T) {
@@ -193,6 +196,52 @@ func TestOtherAPIVersionIsRefused(t *testing.T) {
 	b := start(t)
 	answer := b.do(request{method: http.MethodGet, path: intents, header: map[string]string{"Stripe-Version": "2024-04-10"}})
 	require.Equal(t, http.StatusBadRequest, answer.status)
+}
+
+func TestObjectOfTheOtherModeIsNamedInTheMessage(t *testing.T) {
+	b := start(t)
+	id := b.create("")
+	answer := b.do(request{method: http.MethodGet, path: intents + "/" + id, auth: "Bearer sk_live_shop"})
+	require.Equal(t, http.StatusNotFound, answer.status)
+	require.Contains(t, answer.json("error.message"), "a similar object exists in test mode, but a live mode key was used")
+}
+
+func TestThousandUpdatesOfAnIntentAnHour(t *testing.T) {
+	b := start(t)
+	id := b.create("")
+	for range 1000 {
+		require.Equal(t, http.StatusOK, b.post(intents+"/"+id, "description=x", "").status)
+	}
+	require.Equal(t, "rate_limit", b.confirm(id, "payment_method=pm_card_visa").json("error.code"))
+	b.clock.advance(time.Hour)
+	require.Equal(t, "succeeded", b.confirm(id, "payment_method=pm_card_visa").json("status"))
+}
+
+func TestStripeGoRetriesAsTheTwinSays(t *testing.T) {
+	b := start(t)
+	backend := stripe.GetBackendWithConfig(stripe.APIBackend, &stripe.BackendConfig{URL: stripe.String(b.server.URL),
+		MaxNetworkRetries: stripe.Int64(2), EnableTelemetry: stripe.Bool(false), HTTPClient: b.http,
+		LeveledLogger: &stripe.LeveledLogger{Level: stripe.LevelNull}})
+	api := client.New(testKey, &stripe.Backends{API: backend, Connect: backend, Uploads: backend})
+	for _, one := range []struct {
+		fault string
+		sends int
+	}{{control.FaultLockTimeout, 2}, {control.FaultRateLimited, 1}, {control.FaultErrorAfter, 1}, {control.FaultRefused, 1}} {
+		b.fault(control.Rule{ID: one.fault, Fault: one.fault, Times: 1})
+		params := &stripe.PaymentIntentParams{Amount: stripe.Int64(2000), Currency: stripe.String("usd")}
+		params.SetIdempotencyKey(one.fault)
+		_, err := api.PaymentIntents.New(params)
+		require.Equal(t, one.sends == 1, err != nil, one.fault)
+		rows, err := b.ctl.AllRequests(t.Context())
+		require.NoError(t, err)
+		sends := 0
+		for _, row := range rows {
+			if row.IdempotencyKey == one.fault {
+				sends++
+			}
+		}
+		require.Equal(t, one.sends, sends, one.fault)
+	}
 }
 
 func TestRateLimitPerAccountAndMode(t *testing.T) {

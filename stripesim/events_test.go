@@ -47,6 +47,17 @@ func TestEventsPerTransition(t *testing.T) {
 	}
 }
 
+func TestDeclinedCreateLeavesAnIntentAndItsEvents(t *testing.T) {
+	b := start(t)
+	answer := b.post(intents, "amount=2000&currency=usd&confirm=true&payment_method=pm_card_chargeDeclined", "k")
+	require.Equal(t, http.StatusPaymentRequired, answer.status)
+	id := answer.json("error.payment_intent.id").(string)
+	require.Equal(t, []string{"payment_intent.created", "charge.failed", "payment_intent.payment_failed"}, b.types(id))
+	require.Equal(t, "requires_payment_method", b.get(intents+"/"+id).json("status"))
+	list := b.get("/v1/events?type=payment_intent.payment_failed")
+	require.Equal(t, "card_declined", list.json("data.0.data.object.last_payment_error.code"))
+}
+
 func TestEventIsASnapshotWithItsRequest(t *testing.T) {
 	b := start(t)
 	answer := b.post(intents, paidForm, "k")

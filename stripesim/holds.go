@@ -29,9 +29,10 @@ func newHoldBook() *holdBook {
 	return &holdBook{waiting: map[*waiter]bool{}, changed: make(chan struct{})}
 }
 
-// pass returns when the request may go on from this point, or ctx ends.
-func (h *holdBook) pass(ctx context.Context, point string, c *call) {
-	for _, one := range h.matching(point, c) {
+// pass returns when the request may go on from this point, or ctx ends, and says whether it was stopped.
+func (h *holdBook) pass(ctx context.Context, point string, c *call) bool {
+	stopping := h.matching(point, c)
+	for _, one := range stopping {
 		w := &waiter{control.Held{Hold: one.ID, Point: point, RequestSeq: c.entry.Seq, RequestID: c.who.requestID,
 			Method: c.entry.Method, Path: c.entry.Path, Key: c.entry.IdempotencyKey}}
 		h.note(w, true)
@@ -41,6 +42,7 @@ func (h *holdBook) pass(ctx context.Context, point string, c *call) {
 		}
 		h.note(w, false)
 	}
+	return len(stopping) > 0
 }
 
 func (h *holdBook) matching(point string, c *call) []*hold {

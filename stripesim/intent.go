@@ -42,6 +42,7 @@ type intent struct {
 	StatementDescriptorSuffix                string
 	SetupFutureUsage, ReturnURL              string
 	TransferDestination, TransferGroup       string
+	OnBehalfOf                               string
 	TransferAmount, ApplicationFee           *int64
 	Metadata                                 map[string]string
 
@@ -56,6 +57,9 @@ type intent struct {
 
 	DueAt   int64
 	DueWhat string
+
+	UpdatesSince int64 // begin of the hour in which Updates are counted
+	Updates      int
 
 	Captured, Refunded, Disputed, Reinstated, Fees    int64
 	ConfirmsExecuted, PayerConfirms, CapturesExecuted int
@@ -82,6 +86,18 @@ func (in *intent) in(states ...string) bool {
 		}
 	}
 	return false
+}
+
+// updatesPerHour is how often an intent may be changed in an hour (Stripe docs, Rate limits).
+const updatesPerHour = 1000
+
+// countUpdate counts a request that would change the intent and says whether it is within the limit.
+func (in *intent) countUpdate(now time.Time) bool {
+	if now.Unix()-in.UpdatesSince >= int64(time.Hour/time.Second) {
+		in.UpdatesSince, in.Updates = now.Unix(), 0
+	}
+	in.Updates++
+	return in.Updates <= updatesPerHour
 }
 
 func (in *intent) due(at time.Time, what string) { in.DueAt, in.DueWhat = at.Unix(), what }
@@ -143,7 +159,7 @@ func (b *books) renderIntent(in *intent, expand expansion) wireIntent {
 		PaymentMethod: orNil(in.PaymentMethod), PaymentMethodOptions: methodOptions(in), PaymentMethodTypes: in.PaymentMethodTypes,
 		ReceiptEmail: orNil(in.ReceiptEmail), SetupFutureUsage: orNil(in.SetupFutureUsage),
 		StatementDescriptor: orNil(in.StatementDescriptor), StatementDescriptorSuffix: orNil(in.StatementDescriptorSuffix),
-		Status: in.Status, TransferGroup: orNil(in.TransferGroup), NextAction: nextAction(in),
+		Status: in.Status, OnBehalfOf: orNil(in.OnBehalfOf), TransferGroup: orNil(in.TransferGroup), NextAction: nextAction(in),
 	}
 	if in.Automatic {
 		w.AutomaticPaymentMethods = map[string]any{"allow_redirects": "always", "enabled": true}

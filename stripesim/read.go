@@ -8,7 +8,7 @@ func lookup[T record](c *call, p *params, kind, noun string, from func(*books) *
 	return func(t *transition) (any, *apiError) {
 		row, found := from(t.books).find(t.who.scope, c.id)
 		if !found {
-			return nil, resourceMissing(404, noun, c.id, "id")
+			return nil, missingIn(from(t.books), t.who.scope, noun, c.id, "id")
 		}
 		return show(t.books, row, expand), nil
 	}

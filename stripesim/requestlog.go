@@ -14,12 +14,32 @@ const requestsBucket = "requests"
 type requestLog struct {
 	store *store
 
-	mu   sync.Mutex
-	rows []*control.Request // rows[i].Seq = i+1
+	mu     sync.Mutex
+	rows   []*control.Request // rows[i].Seq = i+1
+	bodies map[keyName]string // the first body's digest of every key ever sent
 }
 
 func (l *requestLog) load() error {
-	return load(l.store, requestsBucket, func(r *control.Request) { l.rows = append(l.rows, r) })
+	return load(l.store, requestsBucket, func(r *control.Request) {
+		l.rows = append(l.rows, r)
+		l.compare(r)
+	})
+}
+
+// compare notes whether a key comes with other bytes than when it was first sent.
+func (l *requestLog) compare(r *control.Request) {
+	if r.IdempotencyKey == "" {
+		return
+	}
+	if l.bodies == nil {
+		l.bodies = map[keyName]string{}
+	}
+	name := keyName{scope{r.Account, r.Livemode}, r.IdempotencyKey}
+	first, known := l.bodies[name]
+	if !known {
+		l.bodies[name] = r.BodySHA256
+	}
+	r.BodyDiffers = known && first != r.BodySHA256
 }
 
 // arrive files a send and writes it, so that it is known even if the twin dies before it answers.
@@ -30,6 +50,7 @@ func (l *requestLog) arrive(r control.Request, body []byte) *control.Request {
 	r.Seq = int64(len(l.rows)) + 1
 	row := &r
 	l.rows = append(l.rows, row)
+	l.compare(row)
 	b := &batch{}
 	b.put(requestsBucket, row.Seq, row)
 	l.store.submit(b)
@@ -59,5 +80,5 @@ func (l *requestLog) after(seq int64, limit int) []control.Request {
 func (l *requestLog) clear() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.rows = nil
+	l.rows, l.bodies = nil, nil
 }

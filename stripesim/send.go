@@ -31,11 +31,12 @@ func (d *dispatcher) try(ctx context.Context, e *event, endpoint, secret string,
 	if to == nil {
 		return control.Try{Time: now, Error: "the endpoint was removed"}
 	}
-	if secret == "" {
-		secret = to.Secret
+	secrets := []string{to.Secret, to.OldSecret}
+	if secret != "" {
+		secrets = []string{secret}
 	}
 	body := e.bytes(d.pending(e.ID))
-	status, err := post(ctx, d.client, to.URL, body, sign(body, secret, d.wall().Add(offset), e.Livemode))
+	status, err := post(ctx, d.client, to.URL, body, sign(body, secrets, d.wall().Add(offset), e.Livemode))
 	result := control.Try{Time: now, Status: status}
 	if err != nil {
 		result.Error = err.Error()

@@ -67,6 +67,19 @@ func (t *table[T]) find(s scope, id string) (T, bool) {
 	return row, true
 }
 
+// missingIn is the refusal of an id that the scope does not have; it says when the other mode has it.
+func missingIn[T record](t *table[T], s scope, noun, id, param string) *apiError {
+	e := resourceMissing(404, noun, id, param)
+	if _, found := t.find(scope{s.Account, !s.Livemode}, id); found {
+		has, used := "test", "live"
+		if !s.Livemode {
+			has, used = used, has
+		}
+		e.Message += "; a similar object exists in " + has + " mode, but a " + used + " mode key was used to make this request."
+	}
+	return e
+}
+
 // after returns at most limit rows with a number greater than seq for which keep says yes.
 func (t *table[T]) after(seq int64, limit int, keep func(T) bool) []T {
 	rows := []T{}

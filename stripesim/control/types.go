@@ -84,6 +84,7 @@ type Request struct {
 	Executed       bool      `json:"executed"` // an effect happened
 	Fault          string    `json:"fault,omitempty"`
 	RequestID      string    `json:"request_id"`
+	BodyDiffers    bool      `json:"body_differs,omitempty"` // this key was sent before with other bytes
 }
 
 // Book is what the twin knows of one payment intent. Amounts are integer minor units of Currency.
@@ -156,6 +157,7 @@ type Endpoint struct {
 	ID            string   `json:"id"` // we_…, given by the twin when empty
 	URL           string   `json:"url"`
 	Secret        string   `json:"secret"`                   // whsec_…, given by the twin when empty
+	OldSecret     string   `json:"old_secret,omitempty"`     // while a secret is rolled: a second v1
 	Account       string   `json:"account,omitempty"`        // only this account's events; empty = every account's
 	Connect       bool     `json:"connect,omitempty"`        // with Account: the events of its connected accounts too
 	Livemode      *bool    `json:"livemode,omitempty"`       // null = both modes
