@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"payonce/internal/devstack"
+)
+
+type devCommand struct {
+	State       string `env:"PAYONCE_STATE" default:".payonce/dev" help:"Directory that keeps data, secrets and ports between runs."`
+	DatabaseURL string `env:"PAYONCE_DATABASE_URL" help:"Postgres, as a role that may create roles and databases; default: a cluster in the state directory."`
+	Temporal    string `env:"PAYONCE_TEMPORAL" help:"Temporal frontend, host:port; default: temporal-dev on the same Postgres."`
+	Listen      string `env:"PAYONCE_LISTEN" default:"127.0.0.1:8080" help:"Address of the API."`
+	Receiver    string `placeholder:"HOST:PORT" help:"Receiver on this machine that takes messages at /messages; default: one of our own that prints them."`
+	LogLevel    string `env:"PAYONCE_LOG_LEVEL" enum:"debug,info,warn,error" default:"info" help:"Least level that API and worker log."`
+}
+
+// Run runs everything until Ctrl-C.
+func (c *devCommand) Run(ctx context.Context) (err error) {
+	config, stopReceiver, err := c.config(os.Stdout)
+	if err != nil {
+		return err
+	}
+	defer stopReceiver()
+	running, err := devstack.Start(ctx, config)
+	if ctx.Err() != nil {
+		return nil // Ctrl-C while starting
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, running.Stop()) }()
+	describe(os.Stdout, running, config)
+	return running.Wait(ctx)
+}
+
+func (c *devCommand) config(out io.Writer) (config devstack.Config, stopReceiver func(), err error) {
+	executable, err := os.Executable()
+	if err != nil {
+		return config, nil, err
+	}
+	state, err := devstack.OpenState(c.State)
+	if err != nil {
+		return config, nil, err
+	}
+	config = devstack.Config{
+		State: state, Executable: executable, DatabaseURL: c.DatabaseURL, Temporal: c.Temporal, Listen: c.Listen, Receiver: c.Receiver,
+		Timing: "production", LogLevel: c.LogLevel, Out: out,
+	}
+	if c.Receiver != "" {
+		return config, func() {}, nil
+	}
+	listener, err := state.Listen("receiver")
+	if err != nil {
+		return config, nil, err
+	}
+	config.Receiver = listener.Addr().String()
+	server := devstack.PrintingReceiver(listener, out)
+	return config, func() { _ = server.Close() }, nil
+}
+
+// describe prints where everything is and a payment to begin with.
+func describe(out io.Writer, running *devstack.Stack, config devstack.Config) {
+	running.PrintDifferences(out)
+	addresses := table.NewWriter()
+	addresses.SetTitle("Everything runs. Ctrl-C stops it; the data stays.")
+	addresses.AppendRows([]table.Row{
+		{"API", running.APIURL, "its description: " + running.APIURL + "/openapi.yaml"},
+		{"Stripe twin", running.TwinURL, "control API: " + running.TwinURL + "/_twin/"},
+		{"Temporal", running.Temporal, ""},
+		{"Postgres", running.DatabaseURL, ""},
+		{"receiver", "http://" + config.Receiver + "/messages", ""},
+		{"API key", running.APIKeyFile, "of the tenant dev"},
+	})
+	fmt.Fprintln(out, addresses.Render())
+	fmt.Fprintf(out, `
+A payment (send it twice: it is made once, and the second answer is the first, byte for byte):
+
+curl -si %s/v1/payments \
+  -H "Authorization: Bearer $(cat %s)" \
+  -H 'Idempotency-Key: my-first-order' -H 'Content-Type: application/json' \
+  -d '{"reference":"order-1","amount":1999,"currency":"eur","payment_method":"pm_card_visa"}'
+
+`, running.APIURL, running.APIKeyFile)
+}

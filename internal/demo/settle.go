@@ -1,0 +1,144 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"payonce/internal/clock"
+	"payonce/internal/devstack"
+	"payonce/stripesim/control"
+)
+
+// quietWithin bounds the wait for quiet.
+const quietWithin = 60 * time.Second
+
+// open is what is still under way.
+type open struct {
+	Commands, Events, Messages, Payments int
+	Deliveries                           int // of the twin
+}
+
+func (o open) none() bool { return o == open{} }
+
+func (o open) String() string {
+	return fmt.Sprintf("%d commands, %d payments, %d events, %d messages, %d deliveries of the twin",
+		o.Commands, o.Payments, o.Events, o.Messages, o.Deliveries)
+}
+
+// awaitQuiet lets the twin deliver what it still holds and waits until no command, payment, event or message is under way.
+func awaitQuiet(ctx context.Context, stack *devstack.Stack, out io.Writer) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, quietWithin, fmt.Errorf("not quiet within %s", quietWithin))
+	defer cancel()
+	var left open
+	told := clock.Wall()
+	for quiet := 0; quiet < 2; {
+		counts, err := stack.Twin.Flush(ctx, true)
+		if err == nil {
+			left, err = readOpen(ctx, stack)
+			left.Deliveries = counts.Pending + counts.Scheduled
+		}
+		switch {
+		case ctx.Err() != nil:
+			return fmt.Errorf("%w: still open: %s", context.Cause(ctx), left)
+		case err != nil:
+			return fmt.Errorf("wait for quiet: %w", err)
+		case left.none():
+			quiet++
+		default:
+			quiet = 0
+		}
+		if clock.Wall().Sub(told) > 3*time.Second {
+			fmt.Fprintf(out, "waiting for quiet: %s\n", left)
+			told = clock.Wall()
+		}
+		rest(ctx, 150*time.Millisecond)
+	}
+	return nil
+}
+
+func readOpen(ctx context.Context, stack *devstack.Stack) (open, error) {
+	var left open
+	err := stack.Owner.QueryRow(ctx, `
+		SELECT (SELECT count(*) FROM payonce.idempotency_records WHERE tenant = $1 AND status = 'in_progress'),
+		       (SELECT count(*) FROM payonce.provider_events WHERE next_try_at IS NOT NULL),
+		       (SELECT count(*) FROM payonce.notifications WHERE tenant = $1 AND status = 'queued'),
+		       (SELECT count(*) FROM payonce.payments WHERE tenant = $1
+		        AND status NOT IN ('requires_payment_method', 'succeeded', 'failed', 'canceled', 'expired'))`,
+		stack.Tenant.UUID).Scan(&left.Commands, &left.Events, &left.Messages, &left.Payments)
+	if err != nil {
+		return open{}, fmt.Errorf("read what is open: %w", err)
+	}
+	return left, nil
+}
+
+// Numbers of events that are sent once more, as a person at Stripe's dashboard can.
+const (
+	redeliverDropped = 10 // that were never delivered: their facts are in, so apply finds everything there
+	redeliverApplied = 15 // that were applied
+)
+
+// redeliver sends events of the run again and returns how many.
+func redeliver(ctx context.Context, stack *devstack.Stack, run int) (int, error) {
+	intents, err := runIntents(ctx, stack, run)
+	if err != nil {
+		return 0, err
+	}
+	events, err := stack.Twin.AllEvents(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("list the twin's events: %w", err)
+	}
+	var again []string
+	dropped, applied := 0, 0
+	for _, event := range events {
+		if !intents[event.PaymentIntent] || len(event.Deliveries) == 0 {
+			continue
+		}
+		switch {
+		case event.Deliveries[0].Status == control.DeliveryDropped && dropped < redeliverDropped:
+			dropped++
+		case event.Deliveries[0].Status == control.DeliveryDelivered && applied < redeliverApplied:
+			applied++
+		default:
+			continue
+		}
+		again = append(again, event.ID)
+	}
+	for _, id := range again {
+		if _, err := stack.Twin.Deliver(ctx, id, control.Deliver{}); err != nil {
+			return 0, fmt.Errorf("deliver event %s again: %w", id, err)
+		}
+	}
+	return len(again), nil
+}
+
+// runIntents are the intents that the payments of the run are bound to.
+func runIntents(ctx context.Context, stack *devstack.Stack, run int) (map[string]bool, error) {
+	rows, err := stack.Owner.Query(ctx, `SELECT intent_id FROM payonce.payments
+		WHERE tenant = $1 AND starts_with(reference, $2) AND intent_id IS NOT NULL`, stack.Tenant.UUID, Prefix(run))
+	if err != nil {
+		return nil, fmt.Errorf("read intents: %w", err)
+	}
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return nil, fmt.Errorf("read intents: %w", err)
+	}
+	intents := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		intents[id] = true
+	}
+	return intents, nil
+}
+
+// uuids are the payments' ids as the database takes them.
+func uuids(payments map[uuid.UUID]heldPayment) []uuid.UUID {
+	ids := make([]uuid.UUID, 0, len(payments))
+	for id := range payments {
+		ids = append(ids, id)
+	}
+	return ids
+}

@@ -1,0 +1,108 @@
+package devstack
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"payonce/internal/postgres"
+	"payonce/internal/seal"
+	"payonce/internal/stack"
+)
+
+// fileKeyset holds the sealing keyset.
+const fileKeyset = "keyset.json"
+
+// startPostgres runs the cluster of the state directory, unless a server was given.
+func (s *Stack) startPostgres(ctx context.Context) error {
+	if s.config.DatabaseURL != "" {
+		s.DatabaseURL, s.adminURL = s.config.DatabaseURL, s.config.DatabaseURL
+		return nil
+	}
+	cluster, err := stack.StartCluster(ctx, stack.ClusterConfig{StateDir: s.config.State.Path("postgres"), Log: s.config.Out})
+	if err != nil {
+		return err
+	}
+	if err := s.supervisor.Add("postgres", cluster.Address(), cluster); err != nil {
+		return err
+	}
+	s.clusterDir = cluster.Dir()
+	s.adminURL, s.DatabaseURL = cluster.SuperuserURL(), cluster.URL(postgres.RoleOwner, database)
+	return s.createDatabase(ctx, cluster)
+}
+
+func (s *Stack) createDatabase(ctx context.Context, cluster *stack.Cluster) error {
+	conn, err := pgx.Connect(ctx, cluster.SuperuserURL())
+	if err != nil {
+		return fmt.Errorf("postgres: %w", err)
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	var there bool
+	if err := conn.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)`, database).Scan(&there); err != nil {
+		return fmt.Errorf("look for the database: %w", err)
+	}
+	if there {
+		return nil
+	}
+	if _, err := conn.Exec(ctx, `CREATE DATABASE `+pgx.Identifier{database}.Sanitize()); err != nil {
+		return fmt.Errorf("create database: %w", err)
+	}
+	return nil
+}
+
+// openDatabase brings the schema up to date and opens the pools and the sealer.
+func (s *Stack) openDatabase(ctx context.Context) error {
+	migrateURL := s.DatabaseURL
+	if s.clusterDir != "" {
+		var err error
+		if migrateURL, err = postgres.WithRole(s.DatabaseURL, "postgres"); err != nil { // may create the roles
+			return err
+		}
+	}
+	if err := postgres.Migrate(ctx, migrateURL); err != nil {
+		return err
+	}
+	var err error
+	if s.Owner, err = openPool(ctx, s.DatabaseURL); err != nil {
+		return err
+	}
+	systemURL, err := postgres.WithRole(s.DatabaseURL, postgres.RoleSystem)
+	if err != nil {
+		return err
+	}
+	if s.system, err = openPool(ctx, systemURL); err != nil {
+		return err
+	}
+	return s.openSealer(ctx)
+}
+
+func openPool(ctx context.Context, url string) (*pgxpool.Pool, error) {
+	const statement = 30 * time.Second
+	return postgres.Open(ctx, postgres.PoolConfig{
+		URL: url, MaxConns: 4, StatementTimeout: statement, LockTimeout: statement, IdleTransactionTimeout: statement,
+	})
+}
+
+// openSealer makes the keyset once. It refuses a new one over data that another has sealed: nothing of that could be opened again.
+func (s *Stack) openSealer(ctx context.Context) error {
+	keyset, err := s.config.State.Secret(fileKeyset, func() (string, error) {
+		var sealed bool
+		if err := s.system.QueryRow(ctx, `SELECT EXISTS (SELECT FROM payonce.provider_accounts)`).Scan(&sealed); err != nil {
+			return "", fmt.Errorf("look for sealed data: %w", err)
+		}
+		if sealed {
+			return "", fmt.Errorf("%s is gone, and the database holds what it sealed: put it back, or remove the database too (%s)",
+				s.config.State.Path(fileKeyset), s.clusterDir)
+		}
+		made, err := seal.NewKeyset()
+		return string(made), err
+	})
+	if err != nil {
+		return err
+	}
+	s.Sealer, err = seal.New([]byte(keyset))
+	return err
+}
