@@ -57,37 +57,53 @@ type Held struct {
 }
 
 // ClaimRecord claims a record for an owner that acts outside the database within the lease: the insert decides. The same owner re-enters at once
-// with the next fence; a stranger takes over after the lease; a released record is acquired again; content is compared before status.
+// with the next fence; a stranger takes over after the lease; a released record is acquired again; content is compared before status, with
+// content of the same hash version.
 func ClaimRecord(ctx context.Context, db Database, attempt Attempt, owner string, lease time.Duration) (Held, error) {
 	held := Held{Record: RecordID(attempt.Tenant, attempt.Operation, attempt.Owner)}
 	for range maxClaimTries {
-		err := db.QueryRow(ctx, `
-			INSERT INTO payonce.idempotency_records AS r
-				(id, tenant, operation, owner_key, idempotency_key, request_hash, request_hash_version, command, status,
-				 resource_kind, resource_id, fence, lease_owner, lease_until, asked_by, created_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'in_progress', $9, $10, 1, $11, payonce.clock() + $12::interval, 'caller', payonce.clock())
-			ON CONFLICT (tenant, operation, owner_key) DO UPDATE
-			SET fence = r.fence + 1, lease_owner = excluded.lease_owner, lease_until = excluded.lease_until,
-			    status = 'in_progress', completed_at = NULL
-			WHERE r.request_hash = excluded.request_hash AND r.request_hash_version = excluded.request_hash_version AND (
-				r.status = 'failed' OR r.status = 'in_progress' AND
-				(r.lease_owner IS NULL OR r.lease_owner = excluded.lease_owner OR r.lease_until < payonce.clock()))
-			RETURNING fence`,
-			held.Record.UUID, attempt.Tenant.UUID, attempt.Operation, string(attempt.Owner), attempt.IdempotencyKey,
-			attempt.Hash.Sum[:], attempt.Hash.Version, attempt.Command, attempt.ResourceKind, attempt.ResourceID,
-			owner, lease).Scan(&held.Fence)
-		if err == nil {
-			held.Outcome = Acquired
-			return held, nil
-		}
-		if !errors.Is(err, pgx.ErrNoRows) {
-			return Held{}, fmt.Errorf("claim record: %w", err)
+		for _, claim := range []func(context.Context, Database, Attempt, string, time.Duration, *Held) error{insertRecord, takeRecord} {
+			err := claim(ctx, db, attempt, owner, lease, &held)
+			if err == nil {
+				held.Outcome = Acquired
+				return held, nil
+			}
+			if !errors.Is(err, pgx.ErrNoRows) {
+				return Held{}, fmt.Errorf("claim record: %w", err)
+			}
 		}
 		if decided, err := heldByOther(ctx, db, attempt, &held); err != nil || decided {
 			return held, err
 		}
 	}
 	return Held{}, errors.New("the record changed hands too often: try again")
+}
+
+// insertRecord claims a record that is not there, or returns pgx.ErrNoRows. Its conflict names no index: the record's id and its identity are two
+// unique indexes of one thing, and a racing insert may meet either first.
+func insertRecord(ctx context.Context, db Database, attempt Attempt, owner string, lease time.Duration, held *Held) error {
+	return db.QueryRow(ctx, `
+		INSERT INTO payonce.idempotency_records
+			(id, tenant, operation, owner_key, idempotency_key, request_hash, request_hash_version, command, status,
+			 resource_kind, resource_id, fence, lease_owner, lease_until, asked_by, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'in_progress', $9, $10, 1, $11, payonce.clock() + $12::interval, 'caller', payonce.clock())
+		ON CONFLICT DO NOTHING
+		RETURNING fence`,
+		held.Record.UUID, attempt.Tenant.UUID, attempt.Operation, string(attempt.Owner), attempt.IdempotencyKey,
+		attempt.Hash.Sum[:], attempt.Hash.Version, attempt.Command, attempt.ResourceKind, attempt.ResourceID,
+		owner, lease).Scan(&held.Fence)
+}
+
+// takeRecord re-enters, takes over or acquires again a record that is there, or returns pgx.ErrNoRows.
+func takeRecord(ctx context.Context, db Database, attempt Attempt, owner string, lease time.Duration, held *Held) error {
+	return db.QueryRow(ctx, `
+		UPDATE payonce.idempotency_records
+		SET fence = fence + 1, lease_owner = $4, lease_until = payonce.clock() + $5::interval, status = 'in_progress', completed_at = NULL
+		WHERE id = $1 AND (request_hash_version <> $3 OR request_hash = $2) AND (
+			status = 'failed' OR status = 'in_progress' AND
+			(lease_owner IS NULL OR lease_owner = $4 OR lease_until < payonce.clock()))
+		RETURNING fence`,
+		held.Record.UUID, attempt.Hash.Sum[:], attempt.Hash.Version, owner, lease).Scan(&held.Fence)
 }
 
 // heldByOther says why a claim was refused; false when it would be granted by now.

@@ -1,0 +1,200 @@
+package boundaries_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"payonce/boundaries"
+)
+
+// placeVariable makes a copy of the test's binary serve claims instead of running tests.
+const placeVariable = "PAYONCE_CONFORMANCE_PLACE"
+
+// order is what a test asks of a process: to make all claims at once or, holding, the first one, and to go no further.
+type order struct {
+	Claims []offer
+	Hold   bool
+}
+
+// result is what one claim got.
+type result struct {
+	Outcome boundaries.Outcome
+	Error   string
+}
+
+// serveClaims is a process of the test: it reads orders and answers each with its results, until its input ends.
+func serveClaims(job []byte, orders io.Reader, answers io.Writer) error {
+	var at place
+	if err := json.Unmarshal(job, &at); err != nil {
+		return err
+	}
+	ctx := context.Background()
+	e, err := openEngine(ctx, at)
+	if err != nil {
+		return err
+	}
+	defer e.close()
+	encoder := json.NewEncoder(answers)
+	for lines := bufio.NewScanner(orders); lines.Scan(); {
+		var asked order
+		if err := json.Unmarshal(lines.Bytes(), &asked); err != nil {
+			return err
+		}
+		serve := e.claimAll
+		if asked.Hold {
+			serve = e.claimAndHold
+		}
+		if err := encoder.Encode(serve(ctx, asked.Claims)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *engine) claimAll(ctx context.Context, offers []offer) []result {
+	results := make([]result, len(offers))
+	var all sync.WaitGroup
+	for i, o := range offers {
+		all.Go(func() {
+			b, err := boundaryNamed(o.Boundary)
+			if err == nil {
+				results[i].Outcome, err = b.claim(ctx, e, o)
+			}
+			if err != nil {
+				results[i].Error = err.Error()
+			}
+		})
+	}
+	all.Wait()
+	return results
+}
+
+// claimAndHold claims and leaves it at that: a transaction stays open.
+func (e *engine) claimAndHold(ctx context.Context, offers []offer) []result {
+	var got result
+	err := func() error {
+		b, err := boundaryNamed(offers[0].Boundary)
+		if err != nil {
+			return err
+		}
+		if b.within == nil {
+			got.Outcome, err = b.claim(ctx, e, offers[0])
+			return err
+		}
+		tx, err := e.system.Begin(ctx)
+		if err != nil {
+			return err
+		}
+		got.Outcome, err = b.within(ctx, tx, e, offers[0])
+		return err
+	}()
+	if err != nil {
+		got.Error = err.Error()
+	}
+	return []result{got}
+}
+
+// process is another process on the test's database.
+type process struct {
+	w       *world
+	command *exec.Cmd
+	orders  io.WriteCloser
+	answers *json.Decoder
+	ended   bool
+}
+
+// startProcess runs the test's binary again; it ends with the test.
+func (w *world) startProcess() *process {
+	w.t.Helper()
+	job, err := json.Marshal(w.place)
+	require.NoError(w.t, err)
+	binary, err := os.Executable()
+	require.NoError(w.t, err)
+	p := &process{w: w, command: exec.CommandContext(context.Background(), binary)}
+	p.command.Env = append(os.Environ(), placeVariable+"="+string(job))
+	p.command.Stderr = os.Stderr
+	p.orders, err = p.command.StdinPipe()
+	require.NoError(w.t, err)
+	answers, err := p.command.StdoutPipe()
+	require.NoError(w.t, err)
+	p.answers = json.NewDecoder(answers)
+	require.NoError(w.t, p.command.Start())
+	w.t.Cleanup(p.kill)
+	return p
+}
+
+func (p *process) ask(what order) {
+	p.w.t.Helper()
+	require.NoError(p.w.t, json.NewEncoder(p.orders).Encode(what))
+}
+
+func (p *process) results() []result {
+	p.w.t.Helper()
+	var results []result
+	require.NoError(p.w.t, p.answers.Decode(&results))
+	return results
+}
+
+// kill ends the process as SIGKILL does, if it still runs.
+func (p *process) kill() {
+	if p.ended {
+		return
+	}
+	p.ended = true
+	_ = p.command.Process.Kill()
+	var exit *exec.ExitError
+	if err := p.command.Wait(); err != nil && !errors.As(err, &exit) {
+		require.NoError(p.w.t, err)
+	}
+}
+
+// race lets the processes make all claims at one moment: each has to wait for the boundary's table until all of them do, past every read that a
+// claim begins with.
+func (w *world) race(processes []*process, b boundary, offers []offer) []result {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), 20*time.Second)
+	defer cancel()
+	gate, err := w.owner.Begin(ctx)
+	require.NoError(w.t, err)
+	defer gate.Rollback(context.Background())
+	_, err = gate.Exec(ctx, `LOCK TABLE payonce.`+b.table+` IN SHARE MODE`)
+	require.NoError(w.t, err)
+	share := len(offers) / len(processes)
+	for i, p := range processes {
+		p.ask(order{Claims: offers[i*share : (i+1)*share]})
+	}
+	waiting := fmt.Sprintf("%d claims wait", len(offers))
+	w.await(ctx, waiting, func() bool {
+		return w.count(`SELECT count(*) FROM pg_locks WHERE relation = $1::regclass AND NOT granted`, "payonce."+b.table) == len(offers)
+	})
+	require.NoError(w.t, gate.Rollback(ctx))
+	var results []result
+	for _, p := range processes {
+		results = append(results, p.results()...)
+	}
+	return results
+}
+
+// await waits for what other sessions bring about.
+func (w *world) await(ctx context.Context, what string, condition func() bool) {
+	w.t.Helper()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for !condition() {
+		select {
+		case <-ctx.Done():
+			require.FailNow(w.t, "it did not come to be", what)
+		case <-tick.C:
+		}
+	}
+}
