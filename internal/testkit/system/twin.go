@@ -3,6 +3,7 @@ package system
 import (
 	"path"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"payonce/internal/tenants"
@@ -83,4 +84,14 @@ func (s *System) Event(intent, eventType string) control.Event {
 	}
 	require.NotEmpty(s.t, newest.ID, "no event %s of %s", eventType, intent)
 	return newest
+}
+
+// Exec changes something behind the system's back, as the superuser.
+func (s *System) Exec(sql string, arguments ...any) {
+	s.t.Helper()
+	conn, err := pgx.Connect(s.t.Context(), s.DB.SuperuserURL)
+	require.NoError(s.t, err)
+	defer func() { _ = conn.Close(s.t.Context()) }()
+	_, err = conn.Exec(s.t.Context(), sql, arguments...)
+	require.NoError(s.t, err)
 }
