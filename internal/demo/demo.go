@@ -102,7 +102,8 @@ func (s *session) prove(ctx context.Context, state devstack.State, log io.Writer
 		return err
 	}
 	s.stack.PrintDifferences(s.out)
-	fmt.Fprintf(s.out, "run %d with seed %d, %.0f s after the start\n", s.run, s.options.Seed, clock.Wall().Sub(began).Seconds())
+	fmt.Fprintf(s.out, "run %d with seed %d\n", s.run, s.options.Seed)
+	s.lap("start", began)
 	watched, stop := s.stack.Context(ctx)
 	defer stop()
 	if err := s.drive(watched); err != nil {
@@ -117,10 +118,12 @@ func (s *session) drive(ctx context.Context) error {
 	if err := plantFaults(ctx, s.stack.Twin, Rules(s.options.Seed, s.run)); err != nil {
 		return err
 	}
+	began := clock.Wall()
 	outcomes, err := s.traffic(ctx)
 	if err != nil {
 		return err
 	}
+	began = s.lap("orders", began)
 	if s.result.Faults, err = countFaults(ctx, s.stack.Twin); err != nil {
 		return err
 	}
@@ -130,7 +133,17 @@ func (s *session) drive(ctx context.Context) error {
 	if err := s.settle(ctx); err != nil {
 		return err
 	}
-	return s.judge(ctx, outcomes)
+	began = s.lap("quiet", began)
+	err = s.judge(ctx, outcomes)
+	s.lap("judgement", began)
+	return err
+}
+
+// lap notes how long a phase took and returns when the next begins.
+func (s *session) lap(phase string, began time.Time) time.Time {
+	now := clock.Wall()
+	s.result.Phases = append(s.result.Phases, Phase{Name: phase, Seconds: now.Sub(began).Seconds()})
+	return now
 }
 
 // traffic sends the orders while the API and the worker are killed.

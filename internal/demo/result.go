@@ -7,6 +7,7 @@ type Result struct {
 	Run       int     `json:"run"`
 	Seed      int64   `json:"seed"`
 	Seconds   float64 `json:"seconds"`
+	Phases    []Phase `json:"phases"`
 	Orders    int     `json:"orders"`
 	Paid      int     `json:"paid"`     // as ordered: one charge of the right amount, in the ledger
 	Declined  int     `json:"declined"` // as ordered: no charge
@@ -37,6 +38,12 @@ type Result struct {
 	Violations []string `json:"violations"` // the doctor's
 	Checks     []Check  `json:"checks"`     // the doctor's
 	Failures   []string `json:"failures"`   // why the run failed; empty: it passed
+}
+
+// Phase is how long a part of the run took.
+type Phase struct {
+	Name    string  `json:"name"`
+	Seconds float64 `json:"seconds"`
 }
 
 // BookLine is a currency in our books and in the twin's, in minor units.

@@ -21,6 +21,9 @@ func (r *Result) Print(out io.Writer) {
 	}{{"swallowed", r.Swallowed}, {"problem", r.Problems}, {"violation", r.Violations}, {"FAILED", r.Failures}} {
 		printSome(out, list.title, list.lines)
 	}
+	for _, phase := range r.Phases {
+		fmt.Fprintf(out, "%s: %.1f s\n", phase.Name, phase.Seconds)
+	}
 	if len(r.Failures) == 0 {
 		fmt.Fprintf(out, "passed in %.0f s\n", r.Seconds)
 	}
