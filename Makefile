@@ -96,11 +96,11 @@ bin/temporal-dev: $(shell find cmd/temporal-dev -type f)
 
 # The first build of the tools takes minutes; the pinned versions stand in tools/go.mod.
 bin/golangci-lint: tools/go.mod tools/go.sum
-	go -C tools build -o ../$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	go -C tools build -trimpath -o ../$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 	@touch $@
 
 bin/workflowcheck: tools/go.mod tools/go.sum
-	go -C tools build -o ../$@ go.temporal.io/sdk/contrib/tools/workflowcheck
+	go -C tools build -trimpath -o ../$@ go.temporal.io/sdk/contrib/tools/workflowcheck
 	@touch $@
 
 .PHONY: help
