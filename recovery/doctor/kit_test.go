@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -200,4 +201,8 @@ func failing(report doctor.Report) []string {
 		}
 	}
 	return names
+}
+
+func messageID(p *patient, subject, kind string, endpoint uuid.UUID) uuid.UUID {
+	return boundaries.NotificationID(p.tenant, subject, kind, endpoint)
 }
