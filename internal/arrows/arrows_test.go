@@ -15,6 +15,9 @@ const (
 	temporal = "go.temporal.io/..."
 )
 
+// doctor is the outsider who compares the engine's books with Stripe's.
+const doctor = "payonce/recovery/doctor/..."
+
 // arrows are the forbidden imports beside the order of the layers.
 var arrows = []arrow{
 	{
@@ -70,8 +73,16 @@ var arrows = []arrow{
 		reason: "the tests of the twin may use the test stack and nothing of the engine",
 	},
 	{
-		from: []string{"payonce/..."}, except: append([]string{"payonce/stripesim/..."}, tops...), never: []string{"payonce/stripesim/..."},
+		from: []string{"payonce/..."}, except: append([]string{"payonce/stripesim/...", doctor}, tops...), never: []string{"payonce/stripesim/..."},
 		reason: "the engine cannot tell the twin from Stripe",
+	},
+	{
+		from: []string{doctor}, never: []string{"payonce/stripesim/..."}, but: []string{"payonce/stripesim/control/..."},
+		reason: "the doctor reads the twin's books from outside, over HTTP",
+	},
+	{
+		from: []string{"payonce/..."}, except: append([]string{doctor}, tops...), never: []string{doctor},
+		reason: "what is checked must not use what checks it",
 	},
 	{
 		from: []string{"payonce/..."}, except: tops, never: []string{"payonce/internal/app/..."},

@@ -20,6 +20,7 @@ var tops = []string{
 	"payonce/cmd/...",
 	"payonce/internal/app/...",
 	"payonce/internal/demo/...",
+	"payonce/internal/devstack/...",
 	"payonce/internal/testkit/...",
 }
 
