@@ -218,28 +218,45 @@ func TestSilentReceiverEndsAtTheDeadline(t *testing.T) {
 	require.Equal(t, "receiver: did not answer in time", *row.LastError)
 }
 
-// G-08: while a receiver is silent, a message that comes later reaches another receiver.
+// G-08: while a receiver is silent and has more waiting than there are sends, a message that comes later reaches another receiver.
 func TestSilentReceiverDoesNotHoldUpLaterMessages(t *testing.T) {
 	t.Parallel()
+	const waiting = 10
 	o := openOutbox(t)
-	silentHolds, healthyGot, release := make(chan struct{}), make(chan struct{}), make(chan struct{})
-	silent := newReceiverThat(t, func(http.ResponseWriter, *http.Request, delivery) { close(silentHolds); <-release })
-	healthy := newReceiverThat(t, func(http.ResponseWriter, *http.Request, delivery) { close(healthyGot) })
-	o.newEndpoint(silent.URL)
-	payment := o.newPayment("order-1")
-	o.enqueue(o.message(payment, 1))
 	config := patient()
-	config.PollInterval = time.Hour
+	config.PollInterval, config.MaxSends, config.MaxSendsPerEndpoint = time.Hour, 3, 2
+	holds, healthyGot, release := make(chan struct{}, waiting), make(chan struct{}, 1), make(chan struct{})
+	silent := newReceiverThat(t, func(http.ResponseWriter, *http.Request, delivery) {
+		holds <- struct{}{}
+		<-release
+	})
+	healthy := newReceiverThat(t, func(http.ResponseWriter, *http.Request, delivery) { healthyGot <- struct{}{} })
+	o.newEndpoint(silent.URL)
+	for n := range waiting {
+		o.enqueue(o.message(o.newPayment("silent-"+strconv.Itoa(n)), 1))
+	}
 	running := o.run(o.dispatcher(config, silent, healthy))
-	<-silentHolds
+	defer close(release)
+	await(t, holds)
+	await(t, holds)
 
 	o.tenant = o.newTenant("other-shop")
 	o.newEndpoint(healthy.URL)
-	o.enqueue(o.message(o.newPayment("order-2"), 1))
+	o.enqueue(o.message(o.newPayment("order-1"), 1))
 	running.Nudge()
 
-	<-healthyGot
-	close(release)
+	await(t, healthyGot)
+	require.Len(t, silent.deliveries(), config.MaxSendsPerEndpoint)
+}
+
+// await fails the test when what it waits for never comes.
+func await(t *testing.T, signal <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-signal:
+	case <-time.After(time.Minute):
+		require.FailNow(t, "the signal never came")
+	}
 }
 
 // running is a dispatcher that runs until the test ends.

@@ -204,7 +204,7 @@ func TestRunDeliversOnANudgeAndEndsWhenTold(t *testing.T) {
 	for n := range 2 {
 		o.enqueue(o.message(o.newPayment("order-"+strconv.Itoa(n)), 1))
 		running.Nudge()
-		<-got
+		await(t, got)
 	}
 }
 
@@ -218,7 +218,7 @@ func TestRunFindsByPollingWhatNobodyNudgedAbout(t *testing.T) {
 	config.PollInterval = 1 << 20
 	o.run(o.dispatcher(config, r))
 	o.enqueue(o.message(o.newPayment("order-1"), 1))
-	<-got
+	await(t, got)
 }
 
 func TestTryUnderWayIsFinishedAndStoredWhenTheProcessEnds(t *testing.T) {
@@ -232,7 +232,7 @@ func TestTryUnderWayIsFinishedAndStoredWhenTheProcessEnds(t *testing.T) {
 	ended := make(chan error, 1)
 	dispatcher := o.dispatcher(patient(), r)
 	go func() { ended <- dispatcher.Run(ctx) }()
-	<-arrived
+	await(t, arrived)
 	stop()
 	close(release)
 	require.NoError(t, <-ended)
