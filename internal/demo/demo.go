@@ -153,7 +153,7 @@ func (s *session) traffic(ctx context.Context) ([]Outcome, error) {
 	mixed := Mix(s.options.Seed, s.run)
 	shown := newProgress(s.out, len(mixed))
 	defer shown.finish()
-	killer := newKiller(s.stack, len(mixed))
+	killer := newKiller(len(mixed), s.stack.KillAndRestart)
 	group, running := errgroup.WithContext(ctx)
 	var outcomes []Outcome
 	group.Go(func() error {

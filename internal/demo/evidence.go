@@ -170,7 +170,7 @@ func readLedger(ctx context.Context, stack *devstack.Stack, ids []uuid.UUID, fou
 }
 
 func query[T any](ctx context.Context, stack *devstack.Stack, sql string, arguments ...any) ([]T, error) {
-	rows, err := stack.Owner.Query(ctx, sql, arguments...)
+	rows, err := stack.Reader.Query(ctx, sql, arguments...)
 	if err != nil {
 		return nil, fmt.Errorf("gather evidence: %w", err)
 	}

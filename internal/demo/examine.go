@@ -12,7 +12,7 @@ import (
 // examine lets the doctor look at the whole database, earlier runs included.
 func (r *Result) examine(ctx context.Context, stack *devstack.Stack, taken *receiver) error {
 	report, err := doctor.Examine(ctx, doctor.Config{
-		Owner: stack.Owner, Sealer: stack.Sealer, Twin: stack.Twin, Timing: timing.Quick(), Settled: true, Received: taken.received(),
+		Owner: stack.Reader, Sealer: stack.Sealer, Twin: stack.Twin, Timing: timing.Quick(), Settled: true, Received: taken.received(),
 	})
 	if err != nil {
 		return fmt.Errorf("doctor: %w", err)

@@ -45,6 +45,7 @@ func Rules(seed int64, run int) []control.Rule {
 		{Fault: control.FaultSlow, Match: post(""), Probability: 0.05, DelayMS: 400},
 		{Fault: control.FaultSlow, Match: post(confirmPath), After: 30 + random.IntN(60), Times: 3, DelayMS: 1000},
 		{Fault: control.FaultSlowBefore, Match: post(confirmPath), Probability: 0.04, DelayMS: 900},
+		{Fault: control.FaultSlowBefore, Match: post(createPath), After: 10 + random.IntN(60), Times: 2, DelayMS: 900},
 		{Fault: control.FaultDouble, Probability: 0.10},
 		{Fault: control.FaultReorder, Probability: 0.08},
 		{Fault: control.FaultDelay, Probability: 0.08, DelayMS: 500},

@@ -16,7 +16,7 @@ type Kill struct {
 
 // killer kills when the traffic has come far enough.
 type killer struct {
-	stack *devstack.Stack
+	kill  func(ctx context.Context, process string) error // and start it again
 	total int
 
 	mutex sync.Mutex
@@ -24,8 +24,8 @@ type killer struct {
 	moved chan struct{}
 }
 
-func newKiller(stack *devstack.Stack, total int) *killer {
-	return &killer{stack: stack, total: total, moved: make(chan struct{}, 1)}
+func newKiller(total int, kill func(ctx context.Context, process string) error) *killer {
+	return &killer{kill: kill, total: total, moved: make(chan struct{}, 1)}
 }
 
 // orderDone tells that one more order has its outcome.
@@ -66,7 +66,7 @@ func (k *killer) run(ctx context.Context) ([]Kill, error) {
 		if at >= k.total {
 			return kills, nil
 		}
-		if err := k.stack.KillAndRestart(ctx, planned.Process); err != nil {
+		if err := k.kill(ctx, planned.Process); err != nil {
 			return kills, fmt.Errorf("kill and restart: %w", err)
 		}
 		kills = append(kills, Kill{Process: planned.Process, After: at})

@@ -63,7 +63,7 @@ func awaitQuiet(ctx context.Context, stack *devstack.Stack, out io.Writer) error
 
 func readOpen(ctx context.Context, stack *devstack.Stack) (open, error) {
 	var left open
-	err := stack.Owner.QueryRow(ctx, `
+	err := stack.Reader.QueryRow(ctx, `
 		SELECT (SELECT count(*) FROM payonce.idempotency_records WHERE tenant = $1 AND status = 'in_progress'),
 		       (SELECT count(*) FROM payonce.provider_events WHERE next_try_at IS NOT NULL),
 		       (SELECT count(*) FROM payonce.notifications WHERE tenant = $1 AND status = 'queued'),
@@ -118,7 +118,7 @@ func redeliver(ctx context.Context, stack *devstack.Stack, run int) (int, error)
 
 // runIntents are the intents that the payments of the run are bound to.
 func runIntents(ctx context.Context, stack *devstack.Stack, run int) (map[string]bool, error) {
-	rows, err := stack.Owner.Query(ctx, `SELECT intent_id FROM payonce.payments
+	rows, err := stack.Reader.Query(ctx, `SELECT intent_id FROM payonce.payments
 		WHERE tenant = $1 AND starts_with(reference, $2) AND intent_id IS NOT NULL`, stack.Tenant.UUID, Prefix(run))
 	if err != nil {
 		return nil, fmt.Errorf("read intents: %w", err)

@@ -13,6 +13,9 @@ import (
 	"payonce/internal/stack"
 )
 
+// superuser owns a cluster of internal/stack.
+const superuser = "postgres"
+
 // fileKeyset holds the sealing keyset.
 const fileKeyset = "keyset.json"
 
@@ -30,11 +33,11 @@ func (s *Stack) startPostgres(ctx context.Context) error {
 		return err
 	}
 	s.clusterDir = cluster.Dir()
-	s.adminURL, s.DatabaseURL = cluster.SuperuserURL(), cluster.URL(postgres.RoleOwner, database)
-	return s.createDatabase(ctx, cluster)
+	s.adminURL, s.DatabaseURL = cluster.URL(superuser, database), cluster.URL(postgres.RoleOwner, database)
+	return createDatabase(ctx, cluster)
 }
 
-func (s *Stack) createDatabase(ctx context.Context, cluster *stack.Cluster) error {
+func createDatabase(ctx context.Context, cluster *stack.Cluster) error {
 	conn, err := pgx.Connect(ctx, cluster.SuperuserURL())
 	if err != nil {
 		return fmt.Errorf("postgres: %w", err)
@@ -55,18 +58,11 @@ func (s *Stack) createDatabase(ctx context.Context, cluster *stack.Cluster) erro
 
 // openDatabase brings the schema up to date and opens the pools and the sealer.
 func (s *Stack) openDatabase(ctx context.Context) error {
-	migrateURL := s.DatabaseURL
-	if s.clusterDir != "" {
-		var err error
-		if migrateURL, err = postgres.WithRole(s.DatabaseURL, "postgres"); err != nil { // may create the roles
-			return err
-		}
-	}
-	if err := postgres.Migrate(ctx, migrateURL); err != nil {
+	if err := postgres.Migrate(ctx, s.adminURL); err != nil {
 		return err
 	}
 	var err error
-	if s.Owner, err = openPool(ctx, s.DatabaseURL); err != nil {
+	if s.Reader, err = openPool(ctx, s.adminURL); err != nil {
 		return err
 	}
 	systemURL, err := postgres.WithRole(s.DatabaseURL, postgres.RoleSystem)

@@ -31,7 +31,7 @@ type Stack struct {
 	APIKey         string
 	APIKeyFile     string
 	ReceiverSecret string        // signs the messages to Config.Receiver
-	Owner          *pgxpool.Pool // for looking at everything
+	Reader         *pgxpool.Pool // of a role that may read everything
 	Sealer         *seal.Sealer
 	Twin           *control.Client
 
@@ -110,11 +110,11 @@ func (s *Stack) Wait(ctx context.Context) error {
 
 // Stop stops everything, the last started first. The data stays.
 func (s *Stack) Stop() error {
-	for _, pool := range []*pgxpool.Pool{s.Owner, s.system} {
+	for _, pool := range []*pgxpool.Pool{s.Reader, s.system} {
 		if pool != nil {
 			pool.Close()
 		}
 	}
-	s.Owner, s.system = nil, nil
+	s.Reader, s.system = nil, nil
 	return s.supervisor.Stop()
 }

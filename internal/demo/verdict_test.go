@@ -1,0 +1,175 @@
+package demo
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"payonce/payments"
+	"payonce/stripesim/control"
+)
+
+// world is a run in which everything is as it should be; a test spoils a piece of it.
+type world struct {
+	outcomes []Outcome
+	found    evidence
+	faults   []FaultCount
+	kills    []Kill
+	checks   []Check
+}
+
+func rightWorld() *world {
+	w := &world{
+		found: evidence{
+			payments: map[uuid.UUID]heldPayment{}, books: map[uuid.UUID]twinBook{}, ledger: map[string]int64{},
+			suppressed: Suppressed{Command: 10, Event: 10, Ledger: 10, Notification: 10}, journals: orders - declined,
+			facts:    []FactCount{{"intent_created", "answer", 190}, {"intent_created", "event", 10}, {"succeeded", "event", 170}},
+			messages: []MessageCount{{"payment.succeeded", "delivered", orders - declined}},
+		},
+		kills: []Kill{{"api", 10}, {"worker", 20}}, checks: []Check{{Name: "journals", Examined: 1}},
+	}
+	for _, kind := range kindsOfFaults() {
+		w.faults = append(w.faults, FaultCount{kind, 1})
+	}
+	for _, order := range Mix(1, 1) {
+		outcome := Outcome{Order: order, Duplicates: 1, AtOnce: 5, FreshKeys: 1}
+		outcome.Payment.ID.UUID, outcome.Payment.Status = uuid.New(), payments.StatusSucceeded
+		held := heldPayment{
+			ID: outcome.Payment.ID.UUID, Reference: order.Reference, Status: payments.StatusSucceeded, Stage: payments.StageLedgerApplied,
+			Amount: order.Amount, Currency: order.Currency, Captured: order.Amount,
+		}
+		book := twinBook{Intents: 1, Charges: 1, Captured: order.Amount, Currency: order.Currency}
+		if !order.MustPay() {
+			outcome.Payment.Status = payments.StatusRequiresPaymentMethod
+			held.Status, held.Stage, held.Captured, held.DeclineCode = outcome.Payment.Status, payments.StageProcessing, 0, order.DeclineCode
+			book = twinBook{Intents: 1, Declines: 1, Currency: order.Currency}
+		}
+		w.found.ledger[order.Currency] += held.Captured
+		w.found.payments[held.ID], w.found.books[held.ID] = held, book
+		w.outcomes = append(w.outcomes, outcome)
+	}
+	return w
+}
+
+func (w *world) judge() *Result {
+	r := &Result{
+		Faults: w.faults, Kills: w.kills, Checks: w.checks, Suppressed: w.found.suppressed, Journals: w.found.journals, Messages: w.found.messages,
+		Facts: w.found.facts,
+	}
+	r.judgeOrders(w.outcomes, w.found)
+	r.compareBooks(w.found)
+	r.judge()
+	return r
+}
+
+// order is the place of the first order that must be paid, or must be declined, or repeats another.
+func (w *world) order(t *testing.T, is func(Order) bool) int {
+	t.Helper()
+	for i, outcome := range w.outcomes {
+		if is(outcome.Order) {
+			return i
+		}
+	}
+	require.Fail(t, "no such order")
+	return 0
+}
+
+func paid(o Order) bool     { return o.MustPay() && o.RepeatOf == 0 }
+func refused(o Order) bool  { return !o.MustPay() }
+func repeated(o Order) bool { return o.RepeatOf != 0 }
+
+func (w *world) spoil(t *testing.T, is func(Order) bool, held func(*heldPayment), book func(*twinBook)) {
+	t.Helper()
+	id := w.outcomes[w.order(t, is)].Payment.ID.UUID
+	changedPayment, changedBook := w.found.payments[id], w.found.books[id]
+	if held != nil {
+		held(&changedPayment)
+	}
+	if book != nil {
+		book(&changedBook)
+	}
+	w.found.payments[id], w.found.books[id] = changedPayment, changedBook
+}
+
+func TestARightRunPassesAndSaysSoInItsLastLine(t *testing.T) {
+	r := rightWorld().judge()
+	require.Empty(t, r.Failures)
+	require.Equal(t, "demo: orders=200 paid=170 faults=14 suppressed_command=10 suppressed_event=10 suppressed_ledger=10 "+
+		"suppressed_notification=10 kills=2 swallowed=0 violations=0", r.LastLine())
+	require.Equal(t, 20, r.PaidAgain)
+	require.Equal(t, 30, r.Declined)
+	var out bytes.Buffer
+	r.Print(&out)
+	require.True(t, strings.HasSuffix(out.String(), "\n"+r.LastLine()+"\n"), "the last line is the last")
+	for _, title := range []string{"Duplicates that each boundary", "By which source", "Orders, charges", "The twin's books", "Faults", "The doctor"} {
+		require.Contains(t, out.String(), title)
+	}
+}
+
+func TestARunFailsForEachThingThatIsNotProved(t *testing.T) {
+	for name, tc := range map[string]struct {
+		spoil func(t *testing.T, w *world)
+		want  string
+	}{
+		"a fault that never fired": {func(_ *testing.T, w *world) { w.faults[3].Fired = 0 }, "never fired"},
+		"a boundary not tested":    {func(_ *testing.T, w *world) { w.found.suppressed.Ledger = 9 }, "the ledger boundary suppressed 9"},
+		"the API not killed":       {func(_ *testing.T, w *world) { w.kills = w.kills[1:] }, "the api was not killed"},
+		"the worker not killed":    {func(_ *testing.T, w *world) { w.kills = w.kills[:1] }, "the worker was not killed"},
+		"no doctor":                {func(_ *testing.T, w *world) { w.checks = nil }, "the doctor checked nothing"},
+		"a violation":              {func(_ *testing.T, w *world) { w.checks[0].Violations = 2 }, "the doctor found 2 violations"},
+		"a problem":                {func(_ *testing.T, w *world) { w.outcomes[0].Problems = []string{"x"} }, "1 problems"},
+		"an order not sent":        {func(_ *testing.T, w *world) { w.outcomes = w.outcomes[:199] }, "199 orders were sent"},
+		"a message not delivered":  {func(_ *testing.T, w *world) { w.found.messages[0].Status = "parked" }, "are parked"},
+		"a journal too many":       {func(_ *testing.T, w *world) { w.found.journals++ }, "171 journals"},
+		"the ledger off by a cent": {func(_ *testing.T, w *world) { w.found.ledger["eur"]++ }, "the books differ in eur"},
+		"charged twice": {func(t *testing.T, w *world) {
+			w.spoil(t, paid, nil, func(b *twinBook) { b.Charges, b.Captured = 2, 2*b.Captured })
+		}, "have not their outcome"},
+		"charged another amount": {func(t *testing.T, w *world) { w.spoil(t, paid, nil, func(b *twinBook) { b.Captured++ }) }, "have not their outcome"},
+		"not charged": {func(t *testing.T, w *world) {
+			w.spoil(t, paid, nil, func(b *twinBook) { b.Charges, b.Captured = 0, 0 })
+		}, "1 orders were swallowed"},
+		"a declined one charged":     {func(t *testing.T, w *world) { w.spoil(t, refused, nil, func(b *twinBook) { b.Charges = 1 }) }, "have not their outcome"},
+		"declined for another cause": {func(t *testing.T, w *world) { w.spoil(t, refused, func(h *heldPayment) { h.DeclineCode = "x" }, nil) }, "have not their outcome"},
+		"an intent left open":        {func(t *testing.T, w *world) { w.spoil(t, paid, nil, func(b *twinBook) { b.Intents = 2 }) }, "have not their outcome"},
+		"a review":                   {func(t *testing.T, w *world) { w.spoil(t, paid, func(h *heldPayment) { h.Review = "x" }, nil) }, "have not their outcome"},
+		"an honest repeat not paid": {func(t *testing.T, w *world) {
+			w.spoil(t, repeated, func(h *heldPayment) { h.Status = payments.StatusProcessing }, nil)
+		}, "19 of 20 honest repeats"},
+		"an order without payment": {func(t *testing.T, w *world) {
+			delete(w.found.payments, w.outcomes[w.order(t, paid)].Payment.ID.UUID)
+		}, "1 orders were swallowed"},
+		"an order without answer": {func(t *testing.T, w *world) {
+			w.outcomes[w.order(t, paid)].Payment = payments.View{}
+		}, "1 orders were swallowed"},
+		"two orders with one payment": {func(t *testing.T, w *world) {
+			i := w.order(t, repeated)
+			w.outcomes[i].Payment = w.outcomes[i-1].Payment
+		}, "were swallowed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := rightWorld()
+			tc.spoil(t, w)
+			r := w.judge()
+			require.NotEmpty(t, r.Failures)
+			require.Contains(t, strings.Join(r.Failures, "\n"), tc.want)
+			var out bytes.Buffer
+			r.Print(&out)
+			require.Contains(t, out.String(), "FAILED: ")
+		})
+	}
+}
+
+func TestBooksOfTheTwinAreThoseOfThePaymentsAndSurplusIntentsCount(t *testing.T) {
+	ours, others := uuid.New(), uuid.New()
+	of := func(id uuid.UUID) map[string]string { return map[string]string{payments.MetadataPayment: id.String()} }
+	books := bookByPayment([]control.Book{
+		{Metadata: of(ours), Canceled: true, Currency: "eur"},
+		{Metadata: of(ours), ChargesSucceeded: 1, ChargesFailed: 2, Captured: 100, Currency: "eur"},
+		{Metadata: of(others), Captured: 7}, {Captured: 9},
+	}, map[uuid.UUID]heldPayment{ours: {}})
+	require.Equal(t, map[uuid.UUID]twinBook{ours: {Intents: 1, Charges: 1, Declines: 2, Captured: 100, Currency: "eur"}}, books)
+}
