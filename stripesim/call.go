@@ -140,7 +140,7 @@ func (c *call) handle(op operation) *answer {
 func (c *call) linger() bool {
 	rule := c.pick(atStart)
 	if rule != nil {
-		c.twin.sleep(time.Duration(rule.DelayMS) * time.Millisecond)
+		c.sleep(rule)
 	}
 	held := c.twin.holds.pass(c.twin.life, control.BeforeEffect, c)
 	if rule != nil || held {
@@ -352,7 +352,7 @@ func (c *call) subject() subject {
 func (c *call) finish(w http.ResponseWriter, a *answer) {
 	if a.kept {
 		if rule := c.pick(atAnswer); rule != nil {
-			c.twin.sleep(time.Duration(rule.DelayMS) * time.Millisecond)
+			c.sleep(rule)
 			a.cut = rule.Fault == control.FaultAnswerLost
 		}
 		c.twin.holds.pass(c.twin.life, control.AfterEffect, c)
@@ -410,15 +410,18 @@ func cut(w http.ResponseWriter) {
 	_ = conn.Close()
 }
 
-// sleep waits for a time of the wall clock, or for the twin's end.
-func (tw *Twin) sleep(d time.Duration) {
-	if d <= 0 {
+// sleep waits for a rule's delay on the wall clock, or for the twin's end. Meanwhile the request counts as held.
+func (c *call) sleep(rule *control.Rule) {
+	if rule.DelayMS <= 0 {
 		return
 	}
-	timer := time.NewTimer(d)
+	w := newWaiter(c, rule.ID, rule.Fault)
+	c.twin.holds.note(w, true)
+	defer c.twin.holds.note(w, false)
+	timer := time.NewTimer(time.Duration(rule.DelayMS) * time.Millisecond)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-	case <-tw.life.Done():
+	case <-c.twin.life.Done():
 	}
 }

@@ -81,5 +81,5 @@ func (tw *Twin) listHeld(r *http.Request) (any, error) {
 	if err != nil && r.FormValue("wait_for") != "" {
 		return nil, badRequest("wait_for must be a number")
 	}
-	return rows[control.Held]{tw.holds.held(ctx, n)}, nil
+	return rows[control.Held]{tw.holds.held(ctx, r.FormValue("point"), n)}, nil
 }

@@ -32,7 +32,7 @@ type dispatcher struct {
 	byEvent map[string][]*delivery
 	queues  map[string]*queue
 	held    map[string][]*delivery // by payment intent, waiting for the next event
-	delayed int
+	delayed map[*delivery]bool
 	active  int // queued or on the way
 	retries retryHeap
 	changed chan struct{}
@@ -87,13 +87,8 @@ func (d *dispatcher) start(made []*delivery) {
 			d.held[one.event.Intent] = append(d.held[one.event.Intent], one)
 			d.later(d.bound(one.delay), func() { d.unhold(one) })
 		case one.Fault == control.FaultDelay:
-			d.delayed++
-			d.later(one.delay, func() {
-				d.mu.Lock()
-				defer d.mu.Unlock()
-				d.delayed--
-				d.enqueue(one)
-			})
+			d.delayed[one] = true
+			d.later(one.delay, func() { d.undelay(one) })
 		default:
 			d.enqueue(one)
 		}
@@ -222,6 +217,16 @@ func (d *dispatcher) setHeld(intent string, kept []*delivery) {
 		return
 	}
 	d.held[intent] = kept
+}
+
+// undelay sends a delayed event whose time has come, unless it has been let go.
+func (d *dispatcher) undelay(one *delivery) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.delayed[one] {
+		delete(d.delayed, one)
+		d.enqueue(one)
+	}
 }
 
 // unhold sends a held event whose successor did not come.

@@ -1,10 +1,10 @@
 package stripesim_test
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -127,38 +127,53 @@ func TestRefusedIsADefiniteStoredRefusal(t *testing.T) {
 	require.Zero(t, b.book(id).ConfirmsExecuted)
 }
 
+// abandon sends a request and gives it up as soon as the twin has stopped it at the point.
+func (b *bench) abandon(r request, point string) {
+	b.t.Helper()
+	ctx, giveUp := context.WithCancel(b.t.Context())
+	r.ctx = ctx
+	failed := make(chan error, 1)
+	go func() {
+		_, err := b.send(r)
+		failed <- err
+	}()
+	_, err := b.ctl.HeldAt(b.t.Context(), point, 1)
+	giveUp()
+	require.NoError(b.t, err)
+	require.Error(b.t, <-failed)
+}
+
 func TestSlowDelaysTheAnswerOnly(t *testing.T) {
 	b := start(t)
-	b.fault(control.Rule{Fault: control.FaultSlow, DelayMS: 60_000, Times: 1})
-	b.http.Timeout = 50 * time.Millisecond
-	b.lost(request{path: intents, form: paidForm, key: key})
-	b.http.Timeout = 0
+	b.fault(control.Rule{Fault: control.FaultSlow, DelayMS: 3_600_000, Times: 1})
+	b.abandon(request{path: intents, form: paidForm, key: key}, control.FaultSlow)
 	require.Equal(t, 1, b.count())
-	require.Equal(t, http.StatusOK, b.post(intents, paidForm, key).status, "the answer is stored already")
+	again := b.post(intents, paidForm, key)
+	require.Equal(t, http.StatusOK, again.status, "the answer is stored already")
+	require.Equal(t, "true", again.header.Get("Idempotent-Replayed"))
 }
 
 func TestSlowBeforeKeepsTheKeyInFlight(t *testing.T) {
 	b := start(t)
-	b.fault(control.Rule{Fault: control.FaultSlowBefore, DelayMS: 60_000, Times: 1})
-	b.http.Timeout = 50 * time.Millisecond
-	b.lost(request{path: intents, form: paidForm, key: key})
-	b.http.Timeout = 0
+	b.fault(control.Rule{Fault: control.FaultSlowBefore, DelayMS: 3_600_000, Times: 1})
+	b.abandon(request{path: intents, form: paidForm, key: key}, control.FaultSlowBefore)
 	require.Equal(t, http.StatusConflict, b.post(intents, paidForm, key).status)
 	require.Zero(t, b.count())
 }
 
-func TestSlowBeforeExecutesThoughTheClientIsGone(t *testing.T) {
+func TestRequestIsExecutedThoughTheClientIsGone(t *testing.T) {
 	b := start(t)
-	hold, err := b.ctl.Hold(t.Context(), control.Hold{Point: control.AfterEffect})
+	before, err := b.ctl.Hold(t.Context(), control.Hold{Point: control.BeforeEffect})
 	require.NoError(t, err)
-	b.fault(control.Rule{Fault: control.FaultSlowBefore, DelayMS: 100, Times: 1})
-	b.http.Timeout = 20 * time.Millisecond
-	b.lost(request{path: intents, form: paidForm, key: key})
-	b.http.Timeout = 0
-	_, err = b.ctl.Held(t.Context(), 1)
+	_, err = b.ctl.Hold(t.Context(), control.Hold{Point: control.AfterEffect})
+	require.NoError(t, err)
+	b.abandon(request{path: intents, form: paidForm, key: key}, control.BeforeEffect)
+	require.Zero(t, b.count())
+	require.NoError(t, b.ctl.Release(t.Context(), before.ID))
+	_, err = b.ctl.HeldAt(t.Context(), control.AfterEffect, 1)
 	require.NoError(t, err)
 	require.Equal(t, 1, b.count())
-	require.NoError(t, b.ctl.Release(t.Context(), hold.ID))
+	require.NoError(t, b.ctl.Release(t.Context(), ""))
 }
 
 func TestRuleMatchesEveryFieldThatIsSet(t *testing.T) {

@@ -9,16 +9,16 @@ import (
 	"payonce/stripesim/control"
 )
 
-// flush waits until nothing is queued, on its way, delayed or held, letting go what is held as soon as nothing else
-// moves. With retryNow every planned retry is tried once, at once.
+// flush waits until nothing is queued, on its way, delayed or held, letting go what is delayed or held as soon as
+// nothing else moves. With retryNow every planned retry is tried once, at once.
 func (d *dispatcher) flush(ctx context.Context, retryNow bool) control.Counts {
 	if retryNow {
 		d.retry(time.Time{}, true)
 	}
 	for {
 		d.mu.Lock()
-		idle := d.active == 0 && d.delayed == 0
-		if idle && len(d.held) > 0 {
+		idle := d.active == 0
+		if idle && len(d.held)+len(d.delayed) > 0 {
 			d.letGo()
 			idle = false
 		}
@@ -37,10 +37,13 @@ func (d *dispatcher) flush(ctx context.Context, retryNow bool) control.Counts {
 	}
 }
 
-// letGo sends every held event. The lock is held.
+// letGo sends every held and delayed event. The lock is held.
 func (d *dispatcher) letGo() {
-	held := d.held
-	d.held = map[string][]*delivery{}
+	held, delayed := d.held, d.delayed
+	d.held, d.delayed = map[string][]*delivery{}, map[*delivery]bool{}
+	for one := range delayed {
+		d.enqueue(one)
+	}
 	for _, list := range held {
 		for _, one := range list {
 			d.enqueue(one)
@@ -113,6 +116,6 @@ func (d *dispatcher) clear() {
 		d.active -= len(q.waiting)
 		q.waiting = nil
 	}
-	d.byEvent, d.held, d.retries = map[string][]*delivery{}, map[string][]*delivery{}, nil
+	d.byEvent, d.held, d.delayed, d.retries = map[string][]*delivery{}, map[string][]*delivery{}, map[*delivery]bool{}, nil
 	d.tell()
 }

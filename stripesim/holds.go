@@ -25,6 +25,12 @@ type hold struct {
 
 type waiter struct{ held control.Held }
 
+// newWaiter is a request that a hold, or the delay of a rule, has stopped.
+func newWaiter(c *call, by, point string) *waiter {
+	return &waiter{control.Held{Hold: by, Point: point, RequestSeq: c.entry.Seq, RequestID: c.who.requestID,
+		Method: c.entry.Method, Path: c.entry.Path, Key: c.entry.IdempotencyKey}}
+}
+
 func newHoldBook() *holdBook {
 	return &holdBook{waiting: map[*waiter]bool{}, changed: make(chan struct{})}
 }
@@ -33,8 +39,7 @@ func newHoldBook() *holdBook {
 func (h *holdBook) pass(ctx context.Context, point string, c *call) bool {
 	stopping := h.matching(point, c)
 	for _, one := range stopping {
-		w := &waiter{control.Held{Hold: one.ID, Point: point, RequestSeq: c.entry.Seq, RequestID: c.who.requestID,
-			Method: c.entry.Method, Path: c.entry.Path, Key: c.entry.IdempotencyKey}}
+		w := newWaiter(c, one.ID, point)
 		h.note(w, true)
 		select {
 		case <-one.released:
@@ -103,13 +108,15 @@ func (h *holdBook) release(which control.Hold) int {
 	return released
 }
 
-// held returns who waits, once at least n do or ctx ends.
-func (h *holdBook) held(ctx context.Context, n int) []control.Held {
+// held returns who waits at a point (empty = anywhere), once at least n do or ctx ends.
+func (h *holdBook) held(ctx context.Context, point string, n int) []control.Held {
 	for {
 		h.mu.Lock()
 		rows := []control.Held{}
 		for w := range h.waiting {
-			rows = append(rows, w.held)
+			if point == "" || point == w.held.Point {
+				rows = append(rows, w.held)
+			}
 		}
 		changed := h.changed
 		h.mu.Unlock()

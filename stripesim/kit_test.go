@@ -119,6 +119,7 @@ func dig(text, path string) any {
 type request struct {
 	method, path, form, key, auth, connected string
 	header                                   map[string]string
+	ctx                                      context.Context // nil = without end
 }
 
 const testKey = "sk_test_shop"
@@ -128,7 +129,11 @@ func (b *bench) send(r request) (reply, error) {
 	if method == "" {
 		method = http.MethodPost
 	}
-	made, err := http.NewRequest(method, b.server.URL+r.path, strings.NewReader(r.form))
+	ctx := r.ctx
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	made, err := http.NewRequestWithContext(ctx, method, b.server.URL+r.path, strings.NewReader(r.form))
 	require.NoError(b.t, err)
 	made.GetBody = nil // net/http is not to send again by itself
 	if r.form != "" {

@@ -66,7 +66,7 @@ func New(config Config) (*Twin, error) {
 	tw.deliveries = &dispatcher{store: s, clock: config.Clock, wall: config.Wall, endpoints: tw.endpoints, faults: tw.faults,
 		client: newWebhookClient(config.WebhookTimeout, config.WebhookWorkers), log: config.Logger, scale: config.RetryScale,
 		workers: config.WebhookWorkers, reorder: config.ReorderAtMost, life: tw.life, byEvent: map[string][]*delivery{},
-		queues: map[string]*queue{}, held: map[string][]*delivery{}, changed: make(chan struct{})}
+		queues: map[string]*queue{}, held: map[string][]*delivery{}, delayed: map[*delivery]bool{}, changed: make(chan struct{})}
 	if err := tw.load(); err != nil {
 		return nil, errors.Join(err, tw.Close())
 	}

@@ -58,10 +58,19 @@ func TestReorderedWebhookWithoutASuccessorIsSentByFlushOrInTime(t *testing.T) {
 func TestDelayedWebhookComesLater(t *testing.T) {
 	b := start(t)
 	h := b.listen(control.Endpoint{}, nil)
-	b.fault(control.Rule{Fault: control.FaultDelay, DelayMS: 50, Match: control.Match{EventType: "payment_intent.created"}})
+	b.fault(control.Rule{Fault: control.FaultDelay, DelayMS: 3_600_000, Match: control.Match{EventType: "payment_intent.created"}})
 	b.post(intents, paidForm, "")
-	require.Equal(t, control.Counts{Delivered: 3}, b.flush(), "a flush waits for it")
+	require.Equal(t, control.Counts{Delivered: 3}, b.flush(), "a flush lets it go when the others are through")
 	require.Equal(t, "payment_intent.created", h.kinds()[2])
+}
+
+func TestDelayedWebhookIsSentWithoutAFlush(t *testing.T) {
+	b := start(t)
+	came := make(chan struct{}, 1)
+	b.listen(control.Endpoint{}, func(int, received) int { came <- struct{}{}; return 200 })
+	b.fault(control.Rule{Fault: control.FaultDelay, DelayMS: 1})
+	b.create("")
+	<-came
 }
 
 func TestDroppedWebhookIsNeverSentNorRetriedButStaysInTheList(t *testing.T) {

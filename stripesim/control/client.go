@@ -198,9 +198,13 @@ func (c *Client) Release(ctx context.Context, id string) error {
 	return err
 }
 
-// Held waits until at least n requests are stopped (0 = does not wait) and returns all that are.
-func (c *Client) Held(ctx context.Context, n int) ([]Held, error) {
-	return list[Held](ctx, c, "/_twin/held", url.Values{"wait_for": {strconv.Itoa(n)}})
+// Held waits until at least n requests are stopped (0 = does not wait) and returns all that are. A request that a
+// rule delays counts too; its point is the fault, its hold the rule's id.
+func (c *Client) Held(ctx context.Context, n int) ([]Held, error) { return c.HeldAt(ctx, "", n) }
+
+// HeldAt is Held for one point only.
+func (c *Client) HeldAt(ctx context.Context, point string, n int) ([]Held, error) {
+	return list[Held](ctx, c, "/_twin/held", url.Values{"wait_for": {strconv.Itoa(n)}, "point": {point}})
 }
 
 // Reset forgets everything except the endpoints of the twin's own configuration.

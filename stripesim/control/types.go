@@ -179,10 +179,10 @@ type Hold struct {
 	Times  int    `json:"times,omitempty"`
 }
 
-// Held is a request that a Hold has stopped.
+// Held is a request that a Hold, or the delay of a rule, has stopped.
 type Held struct {
-	Hold       string `json:"hold"`
-	Point      string `json:"point"`
+	Hold       string `json:"hold"`  // id of the hold or of the rule
+	Point      string `json:"point"` // BeforeEffect, AfterEffect or the fault that delays
 	RequestSeq int64  `json:"request_seq"`
 	RequestID  string `json:"request_id"`
 	Method     string `json:"method"`
