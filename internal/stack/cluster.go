@@ -190,7 +190,7 @@ func (c *Cluster) prepare(cmd *exec.Cmd) {
 
 // awaitAnswer returns when Postgres accepts a connection, or has ended.
 func (c *Cluster) awaitAnswer(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	for {
 		conn, err := pgx.Connect(ctx, c.SuperuserURL())

@@ -6,8 +6,9 @@ import (
 	"net"
 	"net/http"
 	"os"
-	osexec "os/exec"
+	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -60,11 +61,6 @@ func helper(play []string) {
 		_, err := supervisor.Start(context.Background(), program("child", "hold "+play[1]))
 		must(err)
 		<-stop
-	case "orphan": // starts a Postgres as pg_ctl does: it outlives us
-		cluster, err := stack.StartCluster(context.Background(), stack.ClusterConfig{StateDir: play[1], Throwaway: true})
-		must(err)
-		fmt.Println(cluster.Dir())
-		must(cluster.Stop(context.Background()))
 	}
 }
 
@@ -75,29 +71,25 @@ func must(err error) {
 	}
 }
 
-// orphanCluster leaves a cluster running in the state directory that no living
-// process of ours watches, and returns its process id.
-func orphanCluster(t *testing.T, state string) int {
+// startOrphan runs a stopped cluster as an earlier run of ours left it: no living
+// process watches it. It returns the process id.
+func startOrphan(t *testing.T, stopped *stack.Cluster) int {
 	t.Helper()
-	maker := osexec.Command(os.Args[0])
-	maker.Env = append(os.Environ(), helperVariable+"=orphan "+state)
-	said, err := maker.Output()
-	require.NoError(t, err)
-	dir := strings.TrimSpace(string(said))
 	binaries, err := stack.FindPostgres(0)
 	require.NoError(t, err)
-	info, err := os.Stat(dir + "/data")
+	data := filepath.Join(stopped.Dir(), "data")
+	owner, err := os.Stat(data)
 	require.NoError(t, err)
-	port, err := os.ReadFile(dir + "/port")
+	_, port, err := net.SplitHostPort(stopped.Address())
 	require.NoError(t, err)
-	pgctl := osexec.Command(binaries.Dir+"/pg_ctl", "-D", dir+"/data", "-w", "-l", "/dev/null",
-		"-o", "-c listen_addresses=127.0.0.1 -c unix_socket_directories= -c port="+strings.TrimSpace(string(port)), "start")
-	pgctl.Dir = dir
-	if owner := info.Sys().(*syscall.Stat_t); os.Geteuid() == 0 {
-		pgctl.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: owner.Uid, Gid: owner.Gid}}
+	start := exec.Command(filepath.Join(binaries.Dir, "pg_ctl"), "-D", data, "-w", "-l", os.DevNull,
+		"-o", "-c listen_addresses=127.0.0.1 -c unix_socket_directories= -c port="+port, "start")
+	start.Dir = stopped.Dir()
+	if user := owner.Sys().(*syscall.Stat_t); os.Geteuid() == 0 {
+		start.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user.Uid, Gid: user.Gid}}
 	}
-	require.NoError(t, pgctl.Run())
-	file, err := os.ReadFile(dir + "/data/postmaster.pid")
+	require.NoError(t, start.Run())
+	file, err := os.ReadFile(filepath.Join(data, "postmaster.pid"))
 	require.NoError(t, err)
 	pid, err := strconv.Atoi(strings.Split(string(file), "\n")[0])
 	require.NoError(t, err)

@@ -4,7 +4,7 @@ import (
 	"io"
 	"net"
 	"os"
-	osexec "os/exec"
+	"os/exec"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,7 +14,7 @@ func TestChildrenDieWithAParentThatIsKilled(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer listener.Close()
-	parent := osexec.Command(os.Args[0])
+	parent := exec.Command(os.Args[0])
 	parent.Env = append(os.Environ(), helperVariable+"=parent "+listener.Addr().String())
 	require.NoError(t, parent.Start())
 	grandchild, err := listener.Accept() // it holds this connection while it lives

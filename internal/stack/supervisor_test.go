@@ -146,17 +146,24 @@ func TestSupervisorRefusesWhatEndsBeforeItIsReadyAndFreesTheName(t *testing.T) {
 }
 
 func TestSupervisorWatchesAMemberHandedToIt(t *testing.T) {
-	cluster := startCluster(t, stack.ClusterConfig{StateDir: t.TempDir(), Throwaway: true})
 	supervisor := stack.NewSupervisor(io.Discard)
-	require.NoError(t, supervisor.Add("postgres", cluster.Address(), cluster))
+	member := member{ended: make(chan struct{})}
+	require.NoError(t, supervisor.Add("postgres", "127.0.0.1:1", member))
 	require.ErrorContains(t, supervisor.Kill("postgres", syscall.SIGKILL), "no program of this supervisor")
+
 	other := stack.NewSupervisor(io.Discard)
-	require.NoError(t, other.Add("postgres", cluster.Address(), cluster))
-	require.NoError(t, syscall.Kill(cluster.PID(), syscall.SIGQUIT))
+	require.NoError(t, other.Add("postgres", "127.0.0.1:1", member))
+	close(member.ended)
 
 	require.ErrorContains(t, other.Wait(t.Context()), "postgres ended, unasked")
 	require.NoError(t, supervisor.Stop())
 }
+
+// member ends when its channel is closed.
+type member struct{ ended chan struct{} }
+
+func (m member) Done() <-chan struct{}      { return m.ended }
+func (m member) Stop(context.Context) error { return nil }
 
 // program is this test binary playing a part (see helper).
 func program(name, play string) stack.Program {

@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // TemporalConfig says how to run cmd/temporal-dev. Every field but Prefix is
@@ -38,6 +39,9 @@ func TemporalProgram(config TemporalConfig) Program {
 		},
 		Env:   []string{"TEMPORAL_DEV_POSTGRES_URL=" + config.PostgresURL}, // not in the process list
 		Ready: regexp.MustCompile(`^temporal: listening on (\S+)`),
+		// Two seconds on a quiet machine, most of it the schema; a machine that
+		// compiles beside it takes many times that.
+		ReadyWithin: 3 * time.Minute,
 	}
 }
 
