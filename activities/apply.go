@@ -72,7 +72,9 @@ func (a *Activities) write(ctx context.Context, tx pgx.Tx, s situation, learnt L
 		}
 	}
 	queueFacts(batch, s.payment.ID, learnt, ch.facts)
-	queueAnsweredCall(batch, learnt.Answer)
+	if !s.fencedOut(learnt.Answer) {
+		queueAnsweredCall(batch, learnt.Answer)
+	}
 	queueEvent(batch, s.payment, learnt, string(ch.verdict), "")
 	if err := tx.SendBatch(ctx, batch).Close(); err != nil {
 		return fmt.Errorf("write change: %w", err)
@@ -152,6 +154,16 @@ func (a *Activities) post(ctx context.Context, tx pgx.Tx, s situation, ch *chang
 		}
 	}
 	return nil
+}
+
+// fencedOut tells whether a decline comes from an owner whose record another owner has entered since: it is a fact like any other, and leaves the
+// call to that owner, who settles the command with Stripe's repeat of the same answer.
+func (s situation) fencedOut(answered *AnsweredCall) bool {
+	if answered == nil || answered.Decline == nil {
+		return false
+	}
+	confirm := s.openConfirm()
+	return confirm != nil && confirm.fence != answered.Call.Fence
 }
 
 // after is the situation once the change is written.

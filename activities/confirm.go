@@ -26,7 +26,7 @@ func (a *Activities) ConfirmIntent(ctx context.Context, in In) (Step, error) {
 	result, err := a.send(ctx, in, s, c, "/v1/payment_intents/"+url.PathEscape(s.payment.IntentID)+"/confirm", confirmBody(confirm))
 	switch {
 	case errors.Is(err, boundaries.ErrUnsent):
-		return a.applied(ctx, s, Learnt{Source: SourceEngine, EffectiveAt: s.now, Unsent: true})
+		return a.applied(ctx, s, c, Learnt{Source: SourceEngine, EffectiveAt: s.now, Unsent: true})
 	case errors.Is(err, boundaries.ErrSettled):
 		return a.ReadPayment(ctx, in)
 	case err != nil:
@@ -34,7 +34,7 @@ func (a *Activities) ConfirmIntent(ctx context.Context, in In) (Step, error) {
 	case result.look:
 		return a.readIntent(ctx, in, s, c, result.call)
 	default:
-		return a.applied(ctx, s, result.learnt())
+		return a.applied(ctx, s, c, result.learnt())
 	}
 }
 

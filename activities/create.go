@@ -24,7 +24,7 @@ func (a *Activities) CreateIntent(ctx context.Context, in In) (Step, error) {
 	result, err := a.send(ctx, in, s, c, "/v1/payment_intents", createBody(s.payment))
 	switch {
 	case errors.Is(err, boundaries.ErrUnsent):
-		return a.applied(ctx, s, Learnt{Source: SourceEngine, EffectiveAt: s.now, Unsent: true})
+		return a.applied(ctx, s, c, Learnt{Source: SourceEngine, EffectiveAt: s.now, Unsent: true})
 	case errors.Is(err, boundaries.ErrSettled):
 		return a.ReadPayment(ctx, in)
 	case err != nil:
@@ -32,7 +32,7 @@ func (a *Activities) CreateIntent(ctx context.Context, in In) (Step, error) {
 	case result.look:
 		return a.findIntent(ctx, s, c, result.call)
 	default:
-		return a.applied(ctx, s, result.learnt())
+		return a.applied(ctx, s, c, result.learnt())
 	}
 }
 
@@ -58,8 +58,12 @@ func createBody(p payments.Payment) url.Values {
 	return body
 }
 
-// applied applies and tells the workflow where that leaves the payment.
-func (a *Activities) applied(ctx context.Context, s situation, learnt Learnt) (Step, error) {
+// applied applies and tells the workflow where that leaves the payment. An answer to our own call that does not fit the payment leaves the
+// command's outcome unknown: a person decides.
+func (a *Activities) applied(ctx context.Context, s situation, c *command, learnt Learnt) (Step, error) {
 	result, err := a.Apply(ctx, s.payment.ID, learnt)
+	if err == nil && result.Verdict == VerdictQuarantined && learnt.Answer != nil {
+		return a.unknown(ctx, s, c, learnt.Answer.Call)
+	}
 	return result.Step, err
 }

@@ -40,7 +40,7 @@ func decide(s situation, learnt Learnt) change {
 		ch.end(s, payments.Failure{Code: payments.FailureProviderRefused, Message: learnt.Answer.Refusal.Message}, payments.StatusFailed)
 	}
 	if learnt.Answer != nil && learnt.Answer.Decline != nil {
-		ch.declined(s, *learnt.Answer.Decline, true)
+		ch.declined(s, *learnt.Answer.Decline, !s.fencedOut(learnt.Answer))
 	}
 	if learnt.Intent != nil {
 		ch.follow(s, learnt, *learnt.Intent)
@@ -86,7 +86,7 @@ func (ch *change) follow(s situation, learnt Learnt, intent stripeapi.Intent) {
 		ch.after.ReadBegunAt = &begun
 	}
 	if intent.LastError != nil && intent.Status == stripeapi.IntentRequiresPaymentMethod {
-		ch.declined(s, *intent.LastError, s.openConfirm() == nil || learnt.readAfterSend())
+		ch.declined(s, *intent.LastError, s.openConfirm() == nil || learnt.readAfterSend() || learnt.Answer != nil && !s.fencedOut(learnt.Answer))
 	}
 	if to := statusFor(ch.after, s, intent); to != ch.after.Status && ch.after.Status.CanBecome(to) {
 		ch.after.Status = to

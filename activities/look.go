@@ -29,7 +29,7 @@ func (a *Activities) findIntent(ctx context.Context, s situation, c *command, ca
 		return Step{}, notYet("list intents", 0, err)
 	}
 	if found != nil {
-		return a.applied(ctx, s, Learnt{Source: SourceRead, Intent: found, BegunAt: s.now, EffectiveAt: found.Created})
+		return a.applied(ctx, s, c, Learnt{Source: SourceRead, Intent: found, BegunAt: s.now, EffectiveAt: found.Created})
 	}
 	return a.notExecuted(ctx, s, c, call)
 }
@@ -89,7 +89,7 @@ func (a *Activities) readIntent(ctx context.Context, in In, s situation, c *comm
 
 // notExecuted is reached when Stripe shows no effect of the call: old enough, that proves that there will be none.
 func (a *Activities) notExecuted(ctx context.Context, s situation, c *command, call boundaries.Call) (Step, error) {
-	if cause(call.Code) == causeKeyReused {
+	if cause(call.Code) == causeKeyReused || call.Status == boundaries.CallAnswered {
 		return a.unknown(ctx, s, c, call)
 	}
 	provenAt := call.LastSendEnd(a.Timing.Send).Add(a.Timing.SafetyAge)

@@ -42,7 +42,7 @@ func (a *Activities) send(ctx context.Context, in In, s situation, c *command, p
 		switch {
 		case newest.Status == boundaries.CallAbsent:
 			generation++
-		case mustLook(*newest):
+		case mustLook(*newest), newest.Status == boundaries.CallAnswered:
 			return sent{call: *newest, look: true}, nil
 		}
 	}

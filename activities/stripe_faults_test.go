@@ -111,7 +111,9 @@ func TestDefiniteAnswersAreNotRetried(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, http.StatusAccepted, answer.Status)
 		id := answer.Payment(t).ID
-		s.Eventually("the account is stopped", func() bool { return s.Count(`SELECT count(*) FROM payonce.provider_accounts WHERE stopped_reason IS NOT NULL`) == 1 })
+		s.Eventually("the account is stopped", func() bool {
+			return s.Count(`SELECT count(*) FROM payonce.provider_accounts WHERE stopped_reason IS NOT NULL`) == 1
+		})
 		require.Len(t, s.Requests(http.MethodPost, "/v1/payment_intents"), 1)
 		require.NoError(t, s.Twin.DeleteFault(t.Context(), rule.ID))
 		s.Resume()

@@ -33,7 +33,7 @@ func (p *Poller) Poll(ctx context.Context) (int, error) {
 		WHERE id IN (
 			SELECT id FROM payonce.payments
 			WHERE next_poll_at <= (SELECT payonce.clock()) ORDER BY next_poll_at LIMIT $2 FOR UPDATE SKIP LOCKED)
-		RETURNING id`, p.Timing.PollMaximum, pollBatch)
+		RETURNING id`, p.Timing.PollAfter, pollBatch)
 	if err != nil {
 		return 0, fmt.Errorf("take due polls: %w", err)
 	}

@@ -1,7 +1,10 @@
 package system
 
 import (
+	"encoding/json"
+	"net/http"
 	"path"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
@@ -94,4 +97,22 @@ func (s *System) Exec(sql string, arguments ...any) {
 	defer func() { _ = conn.Close(s.t.Context()) }()
 	_, err = conn.Exec(s.t.Context(), sql, arguments...)
 	require.NoError(s.t, err)
+}
+
+// CreateAtStripe creates an intent past payonce, with a key and bytes of the test's own, and returns its id.
+func (s *System) CreateAtStripe(key, body string) string {
+	s.t.Helper()
+	request, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.TwinURL+"/v1/payment_intents", strings.NewReader(body))
+	require.NoError(s.t, err)
+	request.Header.Set("Authorization", "Bearer "+SecretKey)
+	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	request.Header.Set("Idempotency-Key", key)
+	answer, err := s.do(request, SecretKey)
+	require.NoError(s.t, err)
+	require.Equal(s.t, http.StatusOK, answer.Status, "%s", answer.Body)
+	var intent struct {
+		ID string `json:"id"`
+	}
+	require.NoError(s.t, json.Unmarshal(answer.Body, &intent))
+	return intent.ID
 }

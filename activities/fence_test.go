@@ -1,0 +1,79 @@
+package activities_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"payonce/activities"
+	"payonce/boundaries"
+	"payonce/internal/stripeapi"
+	"payonce/internal/testkit/system"
+	"payonce/payments"
+)
+
+// A slow owner's decline arrives after another owner has entered: it is a fact, and the command is settled by the newer owner's own answer.
+func TestADeclineOfAFencedOutOwnerDoesNotSettleTheCommand(t *testing.T) {
+	t.Parallel()
+	s := system.New(t)
+	s.StartAPI()
+	body := system.With(system.Order("order-1", 1000), "payment_method", "pm_card_chargeDeclined")
+	answer, err := s.Post(t.Context(), s.APIKey, "/v1/payments", "K1", body, "wait=0")
+	require.NoError(t, err)
+	id := answer.Payment(t).ID
+	in := activities.In{Version: 1, Payment: id, Owner: boundaries.PaymentWorkflowID(id)}
+	acts := s.App.Activities
+	step, err := acts.CreateIntent(t.Context(), in)
+	require.NoError(t, err)
+	require.Equal(t, payments.OperationConfirm, step.Next)
+
+	record := boundaries.RecordID(s.Tenant, payments.OperationConfirm, boundaries.ConfirmOwnerKey(id, 1))
+	freeze := boundaries.Freeze{
+		Key: boundaries.ProviderKey{
+			Tenant: s.Tenant, ResourceKind: boundaries.ResourcePayment, ResourceID: id.UUID, Operation: payments.OperationConfirm, Attempt: 1,
+		},
+		Record: record, Payment: id, Owner: in.Owner, Account: payments.Account{ID: system.AccountID},
+		Path: "/v1/payment_intents/" + s.Book(id).ID + "/confirm", Body: []byte("payment_method=pm_card_chargeDeclined"), Version: stripeapi.APIVersion,
+	}
+	slow, err := acts.Calls.Begin(t.Context(), freeze)
+	require.NoError(t, err)
+	newer, err := acts.Calls.Begin(t.Context(), freeze)
+	require.NoError(t, err)
+	require.Greater(t, newer.Fence, slow.Fence)
+
+	_, err = acts.Apply(t.Context(), id, activities.Learnt{
+		Source: activities.SourceAnswer, BegunAt: slow.LastSentAt, EffectiveAt: slow.LastSentAt,
+		Answer: &activities.AnsweredCall{Call: slow, Status: http.StatusPaymentRequired, Decline: &payments.ProviderError{Code: "card_declined"}},
+	})
+	require.NoError(t, err)
+	require.Equal(t, 1, s.Count(`SELECT count(*) FROM payonce.idempotency_records WHERE id = $1 AND status = 'in_progress'`, record.UUID))
+	require.Equal(t, 1, s.Count(`SELECT count(*) FROM payonce.provider_calls WHERE idempotency_key = $1 AND status = 'sent'`, slow.Key))
+
+	step, err = acts.ConfirmIntent(t.Context(), in)
+	require.NoError(t, err)
+	require.Empty(t, step.Next)
+	replay := s.Create("K1", body)
+	require.Equal(t, http.StatusCreated, replay.Status)
+	require.Equal(t, payments.StatusRequiresPaymentMethod, replay.Payment(t).Status)
+}
+
+// A doubled create leaves two intents: one is bound, the other is kept away and canceled.
+func TestASurplusIntentIsCanceled(t *testing.T) {
+	t.Parallel()
+	s := system.Start(t)
+	payment := s.Create("K1", system.With(system.Order("order-1", 1000), "payment_method", nil)).Payment(t)
+	require.Equal(t, payments.StatusRequiresPaymentMethod, payment.Status)
+	surplus := s.CreateAtStripe(system.OutsideKey+"doubled-create", s.Requests(http.MethodPost, "/v1/payment_intents")[0].Body)
+	s.Eventually("the surplus intent is canceled", func() bool {
+		for _, book := range s.Books(payment.ID) {
+			if book.ID == surplus {
+				return book.Canceled
+			}
+		}
+		return false
+	})
+	s.Settle()
+	require.Equal(t, payment.PaymentIntent, s.Payment(payment.ID).PaymentIntent)
+	require.Equal(t, payments.StatusRequiresPaymentMethod, s.Payment(payment.ID).Status)
+}
