@@ -88,7 +88,7 @@ func TestWithoutAnOutcomeInTimeTheCallerIsSentAway(t *testing.T) {
 	require.Equal(t, "/v1/payments/"+payment.String(), got.header.Get("Location"))
 	require.Equal(t, "1", got.header.Get("Retry-After"))
 	requireView(t, got, payment)
-	require.Equal(t, claim, (<-d.commands.left).claim, "a repeat may attach now")
+	require.Equal(t, claim, receive(t, d.commands.left).claim, "a repeat may attach now")
 }
 
 func TestAWaitThatEndsWithItsDeadlineIsNoFault(t *testing.T) {
@@ -116,7 +116,7 @@ func TestAClosedConnectionEndsTheWaitAndNotTheWork(t *testing.T) {
 
 	d.hangUpAfter(waiting)
 
-	left := <-d.commands.left
+	left := receive(t, d.commands.left)
 	require.Equal(t, claim, left.claim)
 	require.NoError(t, left.ctx, "told in a context that is still good")
 	require.Equal(t, []payments.PaymentID{payment}, d.waker.woken)
@@ -137,8 +137,8 @@ func TestAClosedConnectionDoesNotCutAClaim(t *testing.T) {
 
 	d.hangUpAfter(claiming)
 
-	require.NoError(t, <-cut)
-	<-d.commands.left
+	require.NoError(t, receive(t, cut))
+	receive(t, d.commands.left)
 	require.Equal(t, []payments.PaymentID{payment}, d.waker.woken, "the work goes on")
 }
 

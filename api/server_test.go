@@ -168,6 +168,19 @@ type commands struct {
 	left   chan left
 }
 
+// receive is the next value of a channel; a test fails that waits for it in vain.
+func receive[V any](t *testing.T, values <-chan V) V {
+	t.Helper()
+	const patience = 20 * time.Second
+	select {
+	case value := <-values:
+		return value
+	case <-time.After(patience):
+		require.Fail(t, "nothing came")
+		panic("unreachable")
+	}
+}
+
 // left is what the boundary was told when a caller left, and whether the context was still good.
 type left struct {
 	claim boundaries.Claim

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -449,6 +450,49 @@ func TestWithoutADatabaseTheEventIsNotAcknowledged(t *testing.T) {
 
 	require.Equal(t, http.StatusServiceUnavailable, e.deliver("whsec_shop_new", succeeded("evt_1")))
 	require.Empty(t, e.nudges)
+}
+
+func TestASenderThatHangsUpDoesNotCutTheStoring(t *testing.T) {
+	e := newEndpoint(t)
+	tx, err := e.pool.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = tx.Exec(t.Context(), `LOCK TABLE payonce.provider_events`)
+	require.NoError(t, err)
+	requests, served := make(chan context.Context, 1), make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		requests <- r.Context()
+		defer close(served)
+		e.handler.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	body := succeeded("evt_1")
+	ctx, hangUp := context.WithCancel(t.Context())
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, server.URL, strings.NewReader(body))
+	require.NoError(t, err)
+	request.Header.Set("Stripe-Signature", signedNow("whsec_shop_new", body))
+	hungUp := make(chan error)
+	go func() {
+		answer, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(request)
+		if err == nil {
+			_ = answer.Body.Close()
+		}
+		hungUp <- err
+	}()
+
+	require.Eventually(t, func() bool {
+		var storing bool
+		err := e.pool.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND database =
+			(SELECT oid FROM pg_database WHERE datname = current_database()))`).Scan(&storing)
+		return err == nil && storing
+	}, time.Minute, time.Millisecond)
+	hangUp()
+	require.ErrorIs(t, <-hungUp, context.Canceled)
+	<-(<-requests).Done()
+	require.NoError(t, tx.Rollback(t.Context()))
+
+	<-served
+	require.Equal(t, "stored", e.only().Status)
+	require.Len(t, e.nudges, 1)
 }
 
 func TestADatabaseThatHangsIsAnsweredInTime(t *testing.T) {
