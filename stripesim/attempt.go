@@ -135,7 +135,8 @@ func (t *transition) unauthenticated(in *intent) {
 	t.touch(in)
 	m := t.books.methods.byID[in.PaymentMethod]
 	in.LastError = newError(402, typeInvalidRequest, "payment_intent_authentication_failure",
-		"The provided PaymentMethod has failed authentication. You can provide payment_method_data or a new PaymentMethod to attempt to fulfill this PaymentIntent again.", "")
+		"The provided PaymentMethod has failed authentication. You can provide payment_method_data or a new PaymentMethod "+
+			"to attempt to fulfill this PaymentIntent again.", "")
 	in.LastError.PaymentMethod = encode(renderMethod(m))
 	in.Status, in.PaymentMethod, in.NextAction = requiresPaymentMethod, "", ""
 	t.emitIntent("payment_intent.payment_failed", in)

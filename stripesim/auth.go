@@ -16,7 +16,8 @@ func authenticate(r *http.Request) (origin, *apiError) {
 		}
 	}
 	if secret == "" {
-		return origin{}, unauthorized("You did not provide an API key. You need to provide your API key in the Authorization header, using Bearer auth (e.g. 'Authorization: Bearer YOUR_SECRET_KEY').")
+		return origin{}, unauthorized("You did not provide an API key. You need to provide your API key in the Authorization header, " +
+			"using Bearer auth (e.g. 'Authorization: Bearer YOUR_SECRET_KEY').")
 	}
 	who := origin{}
 	name, test := strings.CutPrefix(secret, "sk_test_")

@@ -55,7 +55,7 @@ func prepareCancel(c *call, p *params) effect {
 		if !in.in(requiresPaymentMethod, requiresCapture, requiresConfirmation, requiresAction) {
 			return nil, t.unexpectedState(in, "You cannot cancel this PaymentIntent because it has a status of "+in.Status+
 				". Only a PaymentIntent with one of the following statuses may be canceled: requires_payment_method, "+
-				"requires_capture, requires_confirmation, requires_action, processing.", "")
+				"requires_capture, requires_confirmation, requires_action, processing.")
 		}
 		t.cancel(in, reason)
 		return t.books.renderIntent(in, expand), nil
@@ -75,8 +75,8 @@ func (t *transition) intent(id string) (*intent, *apiError) {
 }
 
 // unexpectedState is the refusal of an intent that is in the wrong state; it shows the intent.
-func (t *transition) unexpectedState(in *intent, message, param string) *apiError {
-	e := refusal("payment_intent_unexpected_state", message, param)
+func (t *transition) unexpectedState(in *intent, message string) *apiError {
+	e := refusal("payment_intent_unexpected_state", message, "")
 	e.PaymentIntent = encode(t.books.renderIntent(in, nil))
 	return e
 }

@@ -19,14 +19,15 @@ func prepareCapture(c *call, p *params) effect {
 		}
 		if in.Status != requiresCapture {
 			return nil, t.unexpectedState(in, "This PaymentIntent could not be captured because it has a status of "+in.Status+
-				". Only a PaymentIntent with one of the following statuses may be captured: requires_capture.", "")
+				". Only a PaymentIntent with one of the following statuses may be captured: requires_capture.")
 		}
 		money := in.AmountCapturable
 		if amount != nil {
 			money = *amount
 		}
 		if money > in.AmountCapturable {
-			return nil, refusal("amount_too_large", "You cannot capture more than the authorized amount: "+display(in.AmountCapturable, in.Currency)+".", "amount_to_capture")
+			return nil, refusal("amount_too_large", "You cannot capture more than the authorized amount: "+
+				display(in.AmountCapturable, in.Currency)+".", "amount_to_capture")
 		}
 		if err := mergeMetadata(in, members); err != nil {
 			return nil, err

@@ -43,11 +43,11 @@ func prepareConfirm(c *call, p *params) effect {
 func (t *transition) confirmable(in *intent) *apiError {
 	switch in.Status {
 	case succeeded:
-		return t.unexpectedState(in, "You cannot confirm this PaymentIntent because it has already succeeded after being previously confirmed.", "")
+		return t.unexpectedState(in, "You cannot confirm this PaymentIntent because it has already succeeded after being previously confirmed.")
 	case canceled, processing, requiresCapture:
 		return t.unexpectedState(in, "This PaymentIntent's status is "+in.Status+
 			", so it cannot be confirmed. Only a PaymentIntent with one of the following statuses may be confirmed: "+
-			"requires_payment_method, requires_confirmation, requires_action.", "")
+			"requires_payment_method, requires_confirmation, requires_action.")
 	}
 	return nil
 }
@@ -59,7 +59,7 @@ func (t *transition) chosen(in *intent, m *method) (*method, *apiError) {
 	}
 	if m == nil {
 		return nil, t.unexpectedState(in, "You cannot confirm this PaymentIntent because it's missing a payment method. You can either update "+
-			"the PaymentIntent with a payment method and then confirm it again, or confirm it again directly with a payment method or ConfirmationToken.", "")
+			"the PaymentIntent with a payment method and then confirm it again, or confirm it again directly with a payment method or ConfirmationToken.")
 	}
 	return m, nil
 }

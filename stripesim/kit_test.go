@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -312,12 +311,4 @@ func (h *hook) kinds() []string {
 		kinds = append(kinds, one.kind())
 	}
 	return kinds
-}
-
-func form(pairs ...string) string {
-	var parts []string
-	for i := 0; i < len(pairs); i += 2 {
-		parts = append(parts, url.QueryEscape(pairs[i])+"="+url.QueryEscape(pairs[i+1]))
-	}
-	return strings.Join(parts, "&")
 }

@@ -130,7 +130,7 @@ func TestBalanceTransactionExistsAtOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 2000, bt.Amount)
 	require.EqualValues(t, 88, bt.Fee)
-	require.EqualValues(t, bt.Amount-bt.Fee, bt.Net)
+	require.Equal(t, bt.Amount-bt.Fee, bt.Net)
 	require.Equal(t, stripe.CurrencyUSD, bt.Currency)
 	require.Equal(t, charge, bt.Source.ID)
 	require.Equal(t, bt.Fee, b.book(id).Fees)

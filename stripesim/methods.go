@@ -95,7 +95,8 @@ func findDecline(name string) (decline, bool) {
 	case "ProcessingError":
 		return decline{"processing_error", "processing_error", "An error occurred while processing your card. Try again in a little bit."}, true
 	case "VelocityLimitExceeded":
-		return decline{"card_declined", "card_velocity_exceeded", "Your card was declined for making repeated attempts too frequently or exceeding its amount limit."}, true
+		return decline{"card_declined", "card_velocity_exceeded",
+			"Your card was declined for making repeated attempts too frequently or exceeding its amount limit."}, true
 	}
 	return decline{}, false
 }

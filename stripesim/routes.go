@@ -34,7 +34,8 @@ func prepareUnknown(c *call, p *params) effect {
 	for i := range p.pairs {
 		p.pairs[i].used = true
 	}
-	e := invalidRequest("", "Unrecognized request URL ("+c.request.Method+": "+c.request.URL.Path+"). Please see https://stripe.com/docs or we can help at https://support.stripe.com/.", "")
+	e := invalidRequest("", "Unrecognized request URL ("+c.request.Method+": "+c.request.URL.Path+
+		"). Please see https://stripe.com/docs or we can help at https://support.stripe.com/.", "")
 	e.status = http.StatusNotFound
 	p.fail(e)
 	return nil

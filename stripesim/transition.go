@@ -29,9 +29,6 @@ func (b *books) begin(now time.Time, who origin) *transition {
 	return &transition{books: b, now: now, who: who, seen: map[record]bool{}}
 }
 
-// changed says whether anything happened.
-func (t *transition) changed() bool { return len(t.touched) > 0 }
-
 // touch notes that a row has to be written.
 func (t *transition) touch(row record) {
 	if !t.seen[row] {

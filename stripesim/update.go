@@ -23,8 +23,9 @@ func prepareUpdate(c *call, p *params) effect {
 		}
 		if amount != nil || hasCurrency || hasMethod {
 			if !in.in(requiresPaymentMethod, requiresConfirmation, requiresAction) {
-				return nil, t.unexpectedState(in, "This PaymentIntent's amount, currency and payment_method could not be updated because it has a status of "+
-					in.Status+". You may only update them on a PaymentIntent with one of the following statuses: requires_payment_method, requires_confirmation, requires_action.", "")
+				return nil, t.unexpectedState(in, "This PaymentIntent's amount, currency and payment_method could not be updated because "+
+					"it has a status of "+in.Status+". You may only update them on a PaymentIntent with one of the following statuses: "+
+					"requires_payment_method, requires_confirmation, requires_action.")
 			}
 		}
 		after := *in
