@@ -3,7 +3,6 @@ package stripesim
 import (
 	"io"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -30,19 +29,6 @@ type call struct {
 	entry   *control.Request
 	params  *params
 	faults  []string
-}
-
-// answer is what is sent back, and stored under the key.
-type answer struct {
-	status      int
-	body        []byte
-	shouldRetry string
-	retryAfterS int
-	original    string // request id of the request that was executed
-	replayed    bool
-	executed    bool
-	kept        bool // the answer is that of an execution or a look-up, not of the door
-	cut         bool // no answer: the connection is cut
 }
 
 // api makes the handler of an operation.
@@ -208,119 +194,6 @@ func (c *call) forget(record *keyRecord) {
 	c.twin.books.keys.forget(record)
 }
 
-// look answers a request that changes nothing, except that time may have passed.
-func (c *call) look(op operation) *answer {
-	look := op(c, c.params)
-	if refused := c.params.done(); refused != nil {
-		return c.refuse(refused)
-	}
-	a, sent := c.read(look)
-	if sent.err() != nil {
-		return c.refuse(serverError(http.StatusInternalServerError))
-	}
-	sent.start()
-	return a
-}
-
-func (c *call) read(look effect) (*answer, *sending) {
-	b := c.twin.books
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	t := b.begin(c.now, c.who)
-	b.passTime(t)
-	a := &answer{status: http.StatusOK, kept: true}
-	if value, refused := look(t); refused != nil {
-		a = c.keepable(c.refuse(refused))
-	} else {
-		a.body = encode(value)
-	}
-	return a, c.twin.commit(t, &batch{})
-}
-
-// execute runs the effect and answers when it is durable.
-func (c *call) execute(effect effect, record *keyRecord) *answer {
-	a, sent := c.change(effect, record, c.pick(atExecution))
-	if sent.err() != nil {
-		return c.refuse(serverError(http.StatusInternalServerError))
-	}
-	sent.start()
-	return a
-}
-
-// change makes the transition. The books, the events, the stored answer and the log are written as one.
-func (c *call) change(effect effect, record *keyRecord, fault *control.Rule) (*answer, *sending) {
-	b := c.twin.books
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	t := b.begin(c.now, c.who)
-	b.passTime(t)
-	a, refused := c.run(t, effect, fault)
-	writes := &batch{}
-	if record != nil {
-		a.original = c.who.requestID
-		if refused != nil && refused.unstored {
-			a.original = ""
-			b.keys.forget(record)
-		} else {
-			b.keys.keep(record, *a, writes)
-		}
-		b.keys.prune(c.now, writes)
-	}
-	c.twin.requests.update(c.entry, writes, func(r *control.Request) { r.Executed = a.executed })
-	return a, c.twin.commit(t, writes)
-}
-
-// run makes the answer of an execution, with the fault that changes it.
-func (c *call) run(t *transition, effect effect, fault *control.Rule) (*answer, *apiError) {
-	before := len(t.touched)
-	if fault != nil && fault.Fault != control.FaultErrorAfter {
-		refused := serverError(http.StatusInternalServerError)
-		if fault.Fault == control.FaultRefused {
-			refused = refusal("", "This request was refused by the twin's rule "+fault.ID+".", "")
-		}
-		if fault.Status != 0 {
-			refused.status = fault.Status
-		}
-		return c.keepable(c.refuse(refused)), refused
-	}
-	value, refused := effect(t)
-	a := &answer{status: http.StatusOK}
-	if refused != nil {
-		a = c.refuse(refused)
-	} else {
-		a.body = encode(value)
-	}
-	if fault != nil && (refused == nil || !refused.unstored) {
-		failure := serverError(http.StatusInternalServerError)
-		if fault.Status != 0 {
-			failure.status = fault.Status
-		}
-		a, refused = c.refuse(failure), failure
-	}
-	a.executed = len(t.touched) > before
-	if refused == nil || !refused.unstored {
-		a = c.keepable(a)
-	}
-	return a, refused
-}
-
-// keepable marks an answer as that of an execution or a look-up.
-func (c *call) keepable(a *answer) *answer {
-	a.kept = true
-	return a
-}
-
-// refuse writes an error.
-func (c *call) refuse(e *apiError) *answer {
-	shown := *e
-	mode := "test/"
-	if c.who.Livemode {
-		mode = ""
-	}
-	shown.RequestLogURL = "https://dashboard.stripe.com/" + mode + "logs/" + c.who.requestID
-	return &answer{status: e.status, body: encode(map[string]any{"error": &shown}), shouldRetry: e.shouldRetry, retryAfterS: e.retryAfterS}
-}
-
 // pick asks the rules and notes the fault in the log.
 func (c *call) pick(at point) *control.Rule {
 	rule := c.twin.faults.pick(at, c.subject())
@@ -346,82 +219,4 @@ func (c *call) subject() subject {
 		}
 	}
 	return s
-}
-
-// finish sends the answer, unless a fault keeps it, and closes the log entry.
-func (c *call) finish(w http.ResponseWriter, a *answer) {
-	if a.kept {
-		if rule := c.pick(atAnswer); rule != nil {
-			c.sleep(rule)
-			a.cut = rule.Fault == control.FaultAnswerLost
-		}
-		c.twin.holds.pass(c.twin.life, control.AfterEffect, c)
-	}
-	status := a.status
-	if a.cut || c.twin.life.Err() != nil {
-		status = 0
-	}
-	b := &batch{}
-	c.twin.requests.update(c.entry, b, func(r *control.Request) {
-		r.Status, r.Replayed, r.Fault = status, a.replayed, strings.Join(c.faults, ",")
-	})
-	c.twin.store.submit(b)
-	if status == 0 {
-		cut(w)
-		return
-	}
-	c.write(w, a)
-}
-
-func (c *call) write(w http.ResponseWriter, a *answer) {
-	h := w.Header()
-	h.Set("Content-Type", "application/json")
-	h.Set("Request-Id", c.who.requestID)
-	h.Set("Stripe-Version", apiVersion)
-	if c.who.key != "" {
-		h.Set("Idempotency-Key", c.who.key)
-	}
-	if a.original != "" {
-		h.Set("Original-Request", a.original)
-	}
-	if a.replayed {
-		h.Set("Idempotent-Replayed", "true")
-	}
-	if a.shouldRetry != "" {
-		h.Set("Stripe-Should-Retry", a.shouldRetry)
-	}
-	if a.retryAfterS > 0 {
-		h.Set("Retry-After", strconv.Itoa(a.retryAfterS))
-	}
-	h.Set("Content-Length", strconv.Itoa(len(a.body)))
-	w.WriteHeader(a.status)
-	_, _ = w.Write(a.body)
-}
-
-// cut ends the connection without an answer.
-func cut(w http.ResponseWriter) {
-	conn, _, err := http.NewResponseController(w).Hijack()
-	if err != nil {
-		panic(http.ErrAbortHandler)
-	}
-	if tcp, ok := conn.(interface{ SetLinger(int) error }); ok {
-		_ = tcp.SetLinger(0) // the peer sees a reset
-	}
-	_ = conn.Close()
-}
-
-// sleep waits for a rule's delay on the wall clock, or for the twin's end. Meanwhile the request counts as held.
-func (c *call) sleep(rule *control.Rule) {
-	if rule.DelayMS <= 0 {
-		return
-	}
-	w := newWaiter(c, rule.ID, rule.Fault)
-	c.twin.holds.note(w, true)
-	defer c.twin.holds.note(w, false)
-	timer := time.NewTimer(time.Duration(rule.DelayMS) * time.Millisecond)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-c.twin.life.Done():
-	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -10,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -56,18 +58,27 @@ func launch(t *testing.T, args ...string) *process {
 
 func (p *process) pay(t *testing.T, key string) (status int, body string, replayed bool) {
 	t.Helper()
-	form := url.Values{"amount": {"2000"}, "currency": {"usd"}, "confirm": {"true"}, "payment_method": {"pm_card_visa"}}
-	request, err := http.NewRequest(http.MethodPost, p.base+"/v1/payment_intents", strings.NewReader(form.Encode()))
+	status, body, replayed, err := p.try(t.Context(), key)
 	require.NoError(t, err)
+	return status, body, replayed
+}
+
+func (p *process) try(ctx context.Context, key string) (status int, body string, replayed bool, err error) {
+	form := url.Values{"amount": {"2000"}, "currency": {"usd"}, "confirm": {"true"}, "payment_method": {"pm_card_visa"}}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, p.base+"/v1/payment_intents", strings.NewReader(form.Encode()))
+	if err != nil {
+		return 0, "", false, err
+	}
 	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	request.Header.Set("Authorization", "Bearer sk_test_shop")
 	request.Header.Set("Idempotency-Key", key)
 	response, err := http.DefaultClient.Do(request)
-	require.NoError(t, err)
+	if err != nil {
+		return 0, "", false, err
+	}
 	defer func() { _ = response.Body.Close() }()
 	answer, err := io.ReadAll(response.Body)
-	require.NoError(t, err)
-	return response.StatusCode, string(answer), response.Header.Get("Idempotent-Replayed") == "true"
+	return response.StatusCode, string(answer), response.Header.Get("Idempotent-Replayed") == "true", err
 }
 
 func TestBooksKeysAndLogSurviveSIGKILL(t *testing.T) {
@@ -92,6 +103,57 @@ func TestBooksKeysAndLogSurviveSIGKILL(t *testing.T) {
 	_, again, replayed := second.pay(t, "k")
 	require.True(t, replayed)
 	require.Equal(t, body, again)
+}
+
+func TestWhatWasAnsweredSurvivesSIGKILLInTheMiddle(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "twin.db")
+	first := launch(t, "--state", state)
+	var mu sync.Mutex
+	answered := map[string]string{}
+	var payers sync.WaitGroup
+	enough := make(chan struct{})
+	for payer := range 8 {
+		payers.Go(func() {
+			for n := 0; ; n++ {
+				key := fmt.Sprintf("%d-%d", payer, n)
+				_, body, _, err := first.try(t.Context(), key)
+				if err != nil {
+					return
+				}
+				mu.Lock()
+				answered[key] = body
+				if len(answered) == 50 {
+					close(enough)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	<-enough
+	require.NoError(t, first.cmd.Process.Signal(syscall.SIGKILL))
+	payers.Wait()
+	_ = first.cmd.Wait()
+
+	second := launch(t, "--state", state)
+	for key, body := range answered {
+		_, again, replayed := second.pay(t, key)
+		require.True(t, replayed, key)
+		require.Equal(t, body, again, key)
+	}
+	rows, err := second.ctl.AllRequests(t.Context())
+	require.NoError(t, err)
+	executed := 0
+	for _, row := range rows {
+		if row.Executed {
+			executed++
+		}
+	}
+	books, err := second.ctl.AllBooks(t.Context())
+	require.NoError(t, err)
+	require.Len(t, books, executed, "log and books are written as one")
+	events, err := second.ctl.AllEvents(t.Context())
+	require.NoError(t, err)
+	require.Len(t, events, 3*executed)
 }
 
 func TestSIGTERMAndSIGINTEndItCleanly(t *testing.T) {
