@@ -2,11 +2,10 @@ package stack
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -46,8 +45,8 @@ func TemporalProgram(config TemporalConfig) Program {
 }
 
 // BuildTemporal builds cmd/temporal-dev below moduleRoot into bin/temporal-dev
-// and returns its path. It does nothing when that was built from the same
-// sources; the very first build takes minutes, and says so to log.
+// and returns its path. It does nothing when that is newer than every source, as
+// make would; the very first build takes minutes, and says so to log.
 func BuildTemporal(ctx context.Context, moduleRoot string, log io.Writer) (string, error) {
 	source := filepath.Join(moduleRoot, "cmd", "temporal-dev")
 	binary := filepath.Join(moduleRoot, "bin", "temporal-dev")
@@ -59,13 +58,9 @@ func BuildTemporal(ctx context.Context, moduleRoot string, log io.Writer) (strin
 		return "", err
 	}
 	defer unlock()
-	sum, err := sumOfSources(source)
-	if err != nil {
-		return "", err
-	}
-	built, _ := os.ReadFile(binary + ".sum")
-	if _, err := os.Stat(binary); err == nil && string(built) == sum {
-		return binary, nil
+	stale, err := isStale(binary, source)
+	if err != nil || !stale {
+		return binary, err
 	}
 	fmt.Fprintln(log, "temporal: building bin/temporal-dev (the first time takes some minutes)")
 	fresh := binary + ".new"
@@ -75,32 +70,35 @@ func BuildTemporal(ctx context.Context, moduleRoot string, log io.Writer) (strin
 	if said, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build cmd/temporal-dev: %w\n%s", err, said)
 	}
-	if err := os.Rename(fresh, binary); err != nil {
-		return "", err
-	}
-	return binary, os.WriteFile(binary+".sum", []byte(sum), 0o644)
+	return binary, os.Rename(fresh, binary) // whole or not there, also while the old one runs
 }
 
-// sumOfSources names the content of a module's directory.
-func sumOfSources(dir string) (string, error) {
-	entries, err := os.ReadDir(dir) // sorted by name
-	if err != nil {
-		return "", err
+// isStale says whether the binary is missing or not newer than every source.
+func isStale(binary, source string) (bool, error) {
+	built, err := os.Stat(binary)
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil
 	}
-	sum := sha256.New()
+	if err != nil {
+		return false, err
+	}
+	entries, err := os.ReadDir(source)
+	if err != nil {
+		return false, err
+	}
 	for _, entry := range entries {
-		name := entry.Name()
-		isSource := strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go")
-		if !isSource && name != "go.mod" && name != "go.sum" {
+		if strings.HasSuffix(entry.Name(), "_test.go") {
 			continue
 		}
-		text, err := os.ReadFile(filepath.Join(dir, name))
+		info, err := entry.Info()
 		if err != nil {
-			return "", err
+			return false, err
 		}
-		fmt.Fprintf(sum, "%s %d\n%s", name, len(text), text)
+		if !built.ModTime().After(info.ModTime()) {
+			return true, nil
+		}
 	}
-	return hex.EncodeToString(sum.Sum(nil)), nil
+	return false, nil
 }
 
 // lockFile waits for an exclusive lock.

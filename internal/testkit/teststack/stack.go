@@ -1,12 +1,16 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -35,7 +39,11 @@ func start(ctx context.Context, root string) (_ *testStack, err error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp(memory(), "payonce-test-")
+	base := cmp.Or(memory(), os.TempDir())
+	if err := removeAbandoned(base); err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp(base, fmt.Sprintf("%s%d-", dirPrefix, os.Getpid()))
 	if err != nil {
 		return nil, err
 	}
@@ -44,6 +52,29 @@ func start(ctx context.Context, root string) (_ *testStack, err error) {
 		return nil, errors.Join(err, s.stop())
 	}
 	return s, nil
+}
+
+// dirPrefix begins the name of a stack's directory; the process id follows.
+const dirPrefix = "payonce-test-"
+
+// removeAbandoned removes the directories of stacks that were killed: in memory
+// they would take room until the next boot.
+func removeAbandoned(base string) error {
+	dirs, err := filepath.Glob(filepath.Join(base, dirPrefix+"*-*"))
+	if err != nil {
+		return err
+	}
+	for _, dir := range dirs {
+		name, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(dir), dirPrefix), "-")
+		pid, err := strconv.Atoi(name)
+		if err != nil || !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+			continue
+		}
+		if err := os.RemoveAll(dir); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // memory is a file system in memory with room for test databases, or empty for
