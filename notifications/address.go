@@ -126,7 +126,7 @@ func (a *Addresses) dialer() *net.Dialer { return &net.Dialer{Control: a.control
 // refuseUnlessPublic answers ErrAddressRefused for every address that the IANA registries of special-purpose addresses do not give out to
 // the public, and for those that carry another address inside (v4-mapped, 6to4, Teredo, NAT64).
 func refuseUnlessPublic(address netip.Addr) error {
-	if address.Zone() != "" || address.Is4In6() || !address.IsGlobalUnicast() || address.IsPrivate() {
+	if address.Zone() != "" || !address.IsGlobalUnicast() || address.IsPrivate() {
 		return ErrAddressRefused
 	}
 	for _, special := range specialPrefixes() {
@@ -134,7 +134,7 @@ func refuseUnlessPublic(address netip.Addr) error {
 			return ErrAddressRefused
 		}
 	}
-	if address.Is6() && !netip.MustParsePrefix("2000::/3").Contains(address) {
+	if address.Is6() && !netip.MustParsePrefix("2000::/3").Contains(address) { // v4-mapped, NAT64 and all that is not given out
 		return ErrAddressRefused
 	}
 	return nil

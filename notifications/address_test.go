@@ -17,6 +17,8 @@ func resolver() names {
 	return names{
 		"hooks.shop.example":     {netip.MustParseAddr("8.8.4.4"), netip.MustParseAddr("2606:4700::1111")},
 		"7f000001.nip.example":   {netip.MustParseAddr("127.0.0.1")},
+		"8.525316":               {netip.MustParseAddr("8.8.4.4")}, // some resolvers read numbers so
+		"0x8.0x80404":            {netip.MustParseAddr("8.8.4.4")},
 		"mixed.shop.example":     {netip.MustParseAddr("8.8.4.4"), netip.MustParseAddr("10.0.0.7")},
 		"mapped.shop.example":    {netip.MustParseAddr("::ffff:169.254.169.254")},
 		"metadata.shop.internal": {netip.MustParseAddr("169.254.169.254")},
@@ -30,7 +32,7 @@ func TestRegistrationRefusesWhatIsNotPublic(t *testing.T) {
 	require.NoError(t, err)
 	refused := []string{
 		"http://169.254.169.254/", "https://169.254.169.254/latest/meta-data", "https://127.1/", "https://0x7f000001/", "https://0x7f.1/",
-		"https://2130706433/", "https://0177.0.0.1/", "https://[::1]/", "https://[::ffff:169.254.169.254]/", "https://[::ffff:8.8.4.4]/",
+		"https://2130706433/", "https://8.525316/", "https://0x8.0x80404/", "https://0177.0.0.1/", "https://[::1]/", "https://[::ffff:169.254.169.254]/", "https://[::ffff:8.8.4.4]/",
 		"https://[fd00::1]/", "https://[fe80::1%25eth0]/", "https://[64:ff9b::7f00:1]/", "https://[2002:7f00:1::]/", "https://[::]/",
 		"https://7f000001.nip.example/", "https://mixed.shop.example/", "https://mapped.shop.example/", "https://metadata.shop.internal/",
 		"https://localhost/", "https://metadata/", "https://unknown.shop.example/",
