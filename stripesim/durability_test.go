@@ -95,7 +95,7 @@ func TestUnsentWebhooksAreSentAfterARestart(t *testing.T) {
 	require.Equal(t, control.Counts{Delivered: 3}, c.flush())
 }
 
-func TestStateFileOfSomethingElseIsRefused(t *testing.T) {
+func TestStateFileThatCannotBeOpenedIsRefused(t *testing.T) {
 	_, err := stripesim.New(stripesim.Config{StateFile: filepath.Join(t.TempDir(), "missing", "twin.db")})
 	require.Error(t, err)
 }
