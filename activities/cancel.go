@@ -7,14 +7,15 @@ import (
 
 	"payonce/boundaries"
 	"payonce/payments"
+	"payonce/workflows"
 )
 
 // CancelIntent cancels the payment's intent. A payment ends as failed, expired or canceled only when Stripe has said so: whoever holds the
 // client secret could pay an open intent without us.
-func (a *Activities) CancelIntent(ctx context.Context, in In) (Step, error) {
+func (a *Activities) CancelIntent(ctx context.Context, in workflows.Act) (workflows.Step, error) {
 	s, err := a.read(ctx, in.Payment)
 	if err != nil {
-		return Step{}, unknownPayment(err)
+		return workflows.Step{}, unknownPayment(err)
 	}
 	c := s.find(payments.OperationCancel)
 	if c == nil {
@@ -22,7 +23,7 @@ func (a *Activities) CancelIntent(ctx context.Context, in In) (Step, error) {
 	}
 	cancel, err := openCommand[payments.CancelCommand](a, c)
 	if err != nil {
-		return Step{}, err
+		return workflows.Step{}, err
 	}
 	body := url.Values{}
 	if cancel.Reason != nil {
@@ -33,7 +34,7 @@ func (a *Activities) CancelIntent(ctx context.Context, in In) (Step, error) {
 	case errors.Is(err, boundaries.ErrSettled):
 		return a.ReadPayment(ctx, in)
 	case err != nil:
-		return Step{}, err
+		return workflows.Step{}, err
 	case result.look || result.refusal != nil:
 		// A refused cancel met another state: what the intent is now decides.
 		return a.readIntent(ctx, in, s, c, result.call)

@@ -7,13 +7,14 @@ import (
 
 	"payonce/boundaries"
 	"payonce/payments"
+	"payonce/workflows"
 )
 
 // ConfirmIntent confirms the payment's intent with the command's method. A decline is a result.
-func (a *Activities) ConfirmIntent(ctx context.Context, in In) (Step, error) {
+func (a *Activities) ConfirmIntent(ctx context.Context, in workflows.Act) (workflows.Step, error) {
 	s, err := a.read(ctx, in.Payment)
 	if err != nil {
-		return Step{}, unknownPayment(err)
+		return workflows.Step{}, unknownPayment(err)
 	}
 	c := s.find(payments.OperationConfirm)
 	if c == nil {
@@ -21,7 +22,7 @@ func (a *Activities) ConfirmIntent(ctx context.Context, in In) (Step, error) {
 	}
 	confirm, err := openCommand[payments.ConfirmCommand](a, c)
 	if err != nil {
-		return Step{}, err
+		return workflows.Step{}, err
 	}
 	result, err := a.send(ctx, in, s, c, "/v1/payment_intents/"+url.PathEscape(s.payment.IntentID)+"/confirm", confirmBody(confirm))
 	switch {
@@ -30,7 +31,7 @@ func (a *Activities) ConfirmIntent(ctx context.Context, in In) (Step, error) {
 	case errors.Is(err, boundaries.ErrSettled):
 		return a.ReadPayment(ctx, in)
 	case err != nil:
-		return Step{}, err
+		return workflows.Step{}, err
 	case result.look:
 		return a.readIntent(ctx, in, s, c, result.call)
 	default:

@@ -8,14 +8,15 @@ import (
 
 	"payonce/boundaries"
 	"payonce/payments"
+	"payonce/workflows"
 )
 
 // CreateIntent makes the payment's intent, unconfirmed: a doubled create moves no money. The intent carries the payment's and the tenant's id
 // as metadata, by which it is found when its answer is lost.
-func (a *Activities) CreateIntent(ctx context.Context, in In) (Step, error) {
+func (a *Activities) CreateIntent(ctx context.Context, in workflows.Act) (workflows.Step, error) {
 	s, err := a.read(ctx, in.Payment)
 	if err != nil {
-		return Step{}, unknownPayment(err)
+		return workflows.Step{}, unknownPayment(err)
 	}
 	c := s.find(payments.OperationCreate)
 	if c == nil {
@@ -28,7 +29,7 @@ func (a *Activities) CreateIntent(ctx context.Context, in In) (Step, error) {
 	case errors.Is(err, boundaries.ErrSettled):
 		return a.ReadPayment(ctx, in)
 	case err != nil:
-		return Step{}, err
+		return workflows.Step{}, err
 	case result.look:
 		return a.findIntent(ctx, s, c, result.call)
 	default:
@@ -60,7 +61,7 @@ func createBody(p payments.Payment) url.Values {
 
 // applied applies and tells the workflow where that leaves the payment. An answer to our own call that does not fit the payment leaves the
 // command's outcome unknown: a person decides.
-func (a *Activities) applied(ctx context.Context, s situation, c *command, learnt Learnt) (Step, error) {
+func (a *Activities) applied(ctx context.Context, s situation, c *command, learnt Learnt) (workflows.Step, error) {
 	result, err := a.Apply(ctx, s.payment.ID, learnt)
 	if err == nil && result.Verdict == VerdictQuarantined && learnt.Answer != nil {
 		return a.unknown(ctx, s, c, learnt.Answer.Call)

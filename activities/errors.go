@@ -38,7 +38,7 @@ type reaction struct {
 }
 
 // reactions is the one table of cause → retry, look, or neither (a result).
-var reactions = map[cause]reaction{
+var reactions = map[cause]reaction{ //nolint:gochecknoglobals // a table, never written
 	causeDeclined:        {},
 	causeRefused:         {},
 	causeUnexpectedState: {look: true},

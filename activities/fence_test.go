@@ -11,6 +11,7 @@ import (
 	"payonce/internal/stripeapi"
 	"payonce/internal/testkit/system"
 	"payonce/payments"
+	"payonce/workflows"
 )
 
 // A slow owner's decline arrives after another owner has entered: it is a fact, and the command is settled by the newer owner's own answer.
@@ -22,7 +23,7 @@ func TestADeclineOfAFencedOutOwnerDoesNotSettleTheCommand(t *testing.T) {
 	answer, err := s.Post(t.Context(), s.APIKey, "/v1/payments", "K1", body, "wait=0")
 	require.NoError(t, err)
 	id := answer.Payment(t).ID
-	in := activities.In{Version: 1, Payment: id, Owner: boundaries.PaymentWorkflowID(id)}
+	in := workflows.Act{Version: 1, Payment: id, Owner: boundaries.PaymentWorkflowID(id)}
 	acts := s.App.Activities
 	step, err := acts.CreateIntent(t.Context(), in)
 	require.NoError(t, err)

@@ -8,6 +8,7 @@ import (
 	"payonce/boundaries"
 	"payonce/internal/stripeapi"
 	"payonce/payments"
+	"payonce/workflows"
 )
 
 // Source is what brought a fact.
@@ -47,7 +48,7 @@ type AnsweredCall struct {
 
 // Applied is what Apply did.
 type Applied struct {
-	Step    Step
+	Step    workflows.Step
 	Verdict Verdict
 }
 

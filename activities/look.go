@@ -9,6 +9,7 @@ import (
 	"payonce/boundaries"
 	"payonce/internal/stripeapi"
 	"payonce/payments"
+	"payonce/workflows"
 )
 
 // maxLookPages bounds one look for an intent; a busier window is looked at again, and stays visible as waiting meanwhile.
@@ -19,14 +20,14 @@ const lookMargin = 10 * time.Minute
 
 // findIntent looks for the intent of a create whose answer is not known. Absence counts only from a list begun SafetyAge or more after the last
 // send ended; then the next generation may go.
-func (a *Activities) findIntent(ctx context.Context, s situation, c *command, call boundaries.Call) (Step, error) {
+func (a *Activities) findIntent(ctx context.Context, s situation, c *command, call boundaries.Call) (workflows.Step, error) {
 	credentials, err := a.credentials(ctx, s.payment.Account)
 	if err != nil {
-		return Step{}, err
+		return workflows.Step{}, err
 	}
 	found, err := a.searchList(ctx, credentials, s.payment.ID, call, s.now)
 	if err != nil {
-		return Step{}, notYet("list intents", 0, err)
+		return workflows.Step{}, notYet("list intents", 0, err)
 	}
 	if found != nil {
 		return a.applied(ctx, s, c, Learnt{Source: SourceRead, Intent: found, BegunAt: s.now, EffectiveAt: found.Created})
@@ -59,27 +60,27 @@ func (a *Activities) searchList(ctx context.Context, credentials stripeapi.Crede
 }
 
 // readIntent reads the known intent after an answer that was no result: what it is now settles the command, or proves that the call had no effect.
-func (a *Activities) readIntent(ctx context.Context, in In, s situation, c *command, call boundaries.Call) (Step, error) {
+func (a *Activities) readIntent(ctx context.Context, in workflows.Act, s situation, c *command, call boundaries.Call) (workflows.Step, error) {
 	credentials, err := a.credentials(ctx, s.payment.Account)
 	if err != nil {
-		return Step{}, err
+		return workflows.Step{}, err
 	}
 	reading, cancel := context.WithTimeout(ctx, a.Timing.Send)
 	defer cancel()
 	intent, err := a.Stripe.ReadIntent(reading, credentials, s.payment.IntentID)
 	if err != nil {
-		return Step{}, notYet("read intent", 0, err)
+		return workflows.Step{}, notYet("read intent", 0, err)
 	}
 	end := call.LastSendEnd(a.Timing.Send)
 	result, err := a.Apply(ctx, s.payment.ID, Learnt{
 		Source: SourceRead, Intent: &intent, BegunAt: s.now, EffectiveAt: s.now, LastSendEnd: &end,
 	})
 	if err != nil {
-		return Step{}, err
+		return workflows.Step{}, err
 	}
 	after, err := a.read(ctx, in.Payment)
 	if err != nil {
-		return Step{}, err
+		return workflows.Step{}, err
 	}
 	if still := after.find(c.operation); still == nil || still.record != c.record {
 		return result.Step, nil
@@ -88,28 +89,28 @@ func (a *Activities) readIntent(ctx context.Context, in In, s situation, c *comm
 }
 
 // notExecuted is reached when Stripe shows no effect of the call: old enough, that proves that there will be none.
-func (a *Activities) notExecuted(ctx context.Context, s situation, c *command, call boundaries.Call) (Step, error) {
+func (a *Activities) notExecuted(ctx context.Context, s situation, c *command, call boundaries.Call) (workflows.Step, error) {
 	if cause(call.Code) == causeKeyReused || call.Status == boundaries.CallAnswered {
 		return a.unknown(ctx, s, c, call)
 	}
 	provenAt := call.LastSendEnd(a.Timing.Send).Add(a.Timing.SafetyAge)
 	if s.now.Before(provenAt) {
-		return Step{}, notYet("too early to count as absent", min(provenAt.Sub(s.now)+10*time.Millisecond, time.Minute), errors.New("look again"))
+		return workflows.Step{}, notYet("too early to count as absent", min(provenAt.Sub(s.now)+10*time.Millisecond, time.Minute), errors.New("look again"))
 	}
 	a.Log.Warn("a call to Stripe had no effect: the next generation goes",
 		"payment", s.payment.ID, "operation", c.operation, "generation", call.Generation, "idempotency_key", call.Key)
 	if err := a.Calls.Absent(ctx, call.Key); err != nil {
-		return Step{}, err
+		return workflows.Step{}, err
 	}
 	return s.step(), nil
 }
 
 // unknown takes the command out of the queue and marks the payment for review: nothing more can be learnt by machine.
-func (a *Activities) unknown(ctx context.Context, s situation, c *command, call boundaries.Call) (Step, error) {
+func (a *Activities) unknown(ctx context.Context, s situation, c *command, call boundaries.Call) (workflows.Step, error) {
 	a.Log.Error("the outcome of a command cannot be learnt: the payment is marked for review",
 		"payment", s.payment.ID, "operation", c.operation, "idempotency_key", call.Key)
 	if err := a.markUnknown(ctx, s.payment.ID, c.record, call); err != nil {
-		return Step{}, err
+		return workflows.Step{}, err
 	}
-	return a.ReadPayment(ctx, In{Payment: s.payment.ID})
+	return a.ReadPayment(ctx, workflows.Act{Payment: s.payment.ID})
 }

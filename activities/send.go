@@ -11,6 +11,7 @@ import (
 	"payonce/internal/stripeapi"
 	"payonce/internal/tenants"
 	"payonce/payments"
+	"payonce/workflows"
 )
 
 // credentials are the secret key of the account that the payment is pinned to, unless that account is stopped.
@@ -31,7 +32,7 @@ type sent struct {
 }
 
 // send freezes the command's call, sends it once and sorts what came back. An error asks for the same act again.
-func (a *Activities) send(ctx context.Context, in In, s situation, c *command, path string, body url.Values) (sent, error) {
+func (a *Activities) send(ctx context.Context, in workflows.Act, s situation, c *command, path string, body url.Values) (sent, error) {
 	newest, err := a.Calls.Newest(ctx, c.record)
 	if err != nil {
 		return sent{}, err
@@ -67,7 +68,7 @@ func (a *Activities) send(ctx context.Context, in In, s situation, c *command, p
 	return a.sendOnce(ctx, in, credentials, call)
 }
 
-func (a *Activities) sendOnce(ctx context.Context, in In, credentials stripeapi.Credentials, call boundaries.Call) (sent, error) {
+func (a *Activities) sendOnce(ctx context.Context, in workflows.Act, credentials stripeapi.Credentials, call boundaries.Call) (sent, error) {
 	timeout := a.Timing.Send
 	if in.Local {
 		timeout = a.Timing.FirstSend

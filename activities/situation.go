@@ -13,6 +13,7 @@ import (
 	"payonce/internal/paymentstore"
 	"payonce/internal/postgres"
 	"payonce/payments"
+	"payonce/workflows"
 )
 
 // command is an open command of a payment.
@@ -101,8 +102,8 @@ func (s situation) find(operation payments.Operation) *command {
 }
 
 // step tells the workflow where the payment stands.
-func (s situation) step() Step {
-	step := Step{Version: 1, Stage: s.payment.Stage, Status: s.payment.Status}
+func (s situation) step() workflows.Step {
+	step := workflows.Step{Version: 1, Stage: s.payment.Stage, Status: s.payment.Status}
 	if next := s.next(); next != nil {
 		step.Next = next.operation
 	}
@@ -111,10 +112,10 @@ func (s situation) step() Step {
 }
 
 // ReadPayment tells where a payment stands and what comes next, from Postgres.
-func (a *Activities) ReadPayment(ctx context.Context, in In) (Step, error) {
+func (a *Activities) ReadPayment(ctx context.Context, in workflows.Act) (workflows.Step, error) {
 	s, err := a.read(ctx, in.Payment)
 	if err != nil {
-		return Step{}, unknownPayment(err)
+		return workflows.Step{}, unknownPayment(err)
 	}
 	return s.step(), nil
 }

@@ -32,7 +32,7 @@ func Add(a, b int64) (int64, error) {
 
 // currencies are the ones that cards run in so far, with their decimals and Stripe's minimum charge in minor units
 // (https://docs.stripe.com/currencies). A three-decimal amount must end in 0.
-var currencies = map[Currency]struct {
+var currencies = map[Currency]struct { //nolint:gochecknoglobals // a table, never written
 	decimals int
 	minimum  int64
 }{

@@ -95,7 +95,7 @@ func (a *Applier) take(ctx context.Context) ([]storedEvent, error) {
 // putOff lets an event that could not be settled now be taken again later, with back-off.
 func (a *Applier) putOff(ctx context.Context, event storedEvent, cause error) error {
 	if ctx.Err() != nil {
-		return nil
+		return nil //nolint:nilerr // this process ends: the event's hold runs out, and another takes it
 	}
 	a.Log.Warn("event not applied yet", "event", event.EventID, "type", event.Type, "tries", event.Tries, "error", cause)
 	_, err := a.Pool.Exec(ctx, `

@@ -3,7 +3,6 @@ package workflows
 import (
 	"go.temporal.io/sdk/workflow"
 
-	"payonce/activities"
 	"payonce/payments"
 )
 
@@ -18,7 +17,7 @@ type PaymentInput struct {
 // whatever it posts and queues; the last one commits terminal and ledger_applied together.
 func Payment(ctx workflow.Context, input PaymentInput) error {
 	run := newRun(ctx, input)
-	step := activities.Step{Next: payments.OperationCreate} // submitted
+	step := Step{Next: payments.OperationCreate} // submitted
 	for {
 		var err error
 		switch step.Next {

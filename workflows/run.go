@@ -5,8 +5,6 @@ import (
 
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
-
-	"payonce/activities"
 )
 
 // Tries are the durations of an act's tries, taken from the configuration when the workflow starts.
@@ -19,7 +17,7 @@ type Tries struct {
 
 // run is one workflow execution.
 type run struct {
-	in      activities.In
+	in      Act
 	wake    workflow.ReceiveChannel
 	local   workflow.LocalActivityOptions
 	regular workflow.ActivityOptions
@@ -27,7 +25,7 @@ type run struct {
 
 func newRun(ctx workflow.Context, input PaymentInput) *run {
 	return &run{
-		in:   activities.In{Version: 1, Payment: input.Payment, Owner: workflow.GetInfo(ctx).WorkflowExecution.ID},
+		in:   Act{Version: 1, Payment: input.Payment, Owner: workflow.GetInfo(ctx).WorkflowExecution.ID},
 		wake: workflow.GetSignalChannel(ctx, SignalWake),
 		local: workflow.LocalActivityOptions{
 			StartToCloseTimeout: input.Tries.Local,
@@ -44,8 +42,8 @@ func newRun(ctx workflow.Context, input PaymentInput) *run {
 
 // act makes the first try as a short local activity; without a definite answer the same frozen request goes on as a regular activity, with
 // back-off and without an end.
-func (r *run) act(ctx workflow.Context, name string) (activities.Step, error) {
-	var step activities.Step
+func (r *run) act(ctx workflow.Context, name string) (Step, error) {
+	var step Step
 	in := r.in
 	in.Local = true
 	err := workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, r.local), name, in).Get(ctx, &step)

@@ -31,6 +31,7 @@ type Receiver struct {
 }
 
 func newReceiver(t testing.TB) *Receiver {
+	t.Helper()
 	r := &Receiver{}
 	r.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		body, err := io.ReadAll(request.Body)

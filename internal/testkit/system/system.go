@@ -6,7 +6,6 @@ package system
 
 import (
 	"context"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -193,7 +192,7 @@ func (s *System) AddReceiver(tenant payments.TenantID, receiver *Receiver) {
 // Log is the log of the systems in tests: silent unless PAYONCE_TEST_LOG is set.
 func Log() *slog.Logger {
 	if os.Getenv("PAYONCE_TEST_LOG") == "" {
-		return slog.New(slog.NewTextHandler(io.Discard, nil))
+		return slog.New(slog.DiscardHandler)
 	}
 	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
