@@ -208,5 +208,5 @@ func (w *world) requireEffects(b boundary, o offer, want ...int64) {
 	w.t.Helper()
 	got, err := b.effects(w.t.Context(), w.engine, o)
 	require.NoError(w.t, err)
-	require.Equal(w.t, want, got, "the effects under %q", o.Identity)
+	require.Equal(w.t, append([]int64{}, want...), got, "the effects under %q", o.Identity)
 }

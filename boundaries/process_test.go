@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -162,8 +161,7 @@ func (p *process) kill() {
 // claim begins with.
 func (w *world) race(processes []*process, b boundary, offers []offer) []result {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), 20*time.Second)
-	defer cancel()
+	ctx := w.t.Context()
 	gate, err := w.owner.Begin(ctx)
 	require.NoError(w.t, err)
 	defer gate.Rollback(context.Background())
@@ -173,10 +171,7 @@ func (w *world) race(processes []*process, b boundary, offers []offer) []result 
 	for i, p := range processes {
 		p.ask(order{Claims: offers[i*share : (i+1)*share]})
 	}
-	waiting := fmt.Sprintf("%d claims wait", len(offers))
-	w.await(ctx, waiting, func() bool {
-		return w.count(`SELECT count(*) FROM pg_locks WHERE relation = $1::regclass AND NOT granted`, "payonce."+b.table) == len(offers)
-	})
+	w.awaitWaiting(len(offers))
 	require.NoError(w.t, gate.Rollback(ctx))
 	var results []result
 	for _, p := range processes {
@@ -185,15 +180,22 @@ func (w *world) race(processes []*process, b boundary, offers []offer) []result 
 	return results
 }
 
-// await waits for what other sessions bring about.
-func (w *world) await(ctx context.Context, what string, condition func() bool) {
+// awaitWaiting waits until so many sessions of the test's database wait for a lock.
+func (w *world) awaitWaiting(sessions int) {
 	w.t.Helper()
+	deadline := time.NewTimer(20 * time.Second)
+	defer deadline.Stop()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
-	for !condition() {
+	for {
+		waiting := w.count(`SELECT count(DISTINCT pid) FROM pg_locks
+			WHERE NOT granted AND pid IN (SELECT pid FROM pg_stat_activity WHERE datname = current_database())`)
+		if waiting == sessions {
+			return
+		}
 		select {
-		case <-ctx.Done():
-			require.FailNow(w.t, "it did not come to be", what)
+		case <-deadline.C:
+			require.FailNow(w.t, "too few claims wait for the lock", "%d of %d", waiting, sessions)
 		case <-tick.C:
 		}
 	}

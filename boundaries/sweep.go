@@ -17,32 +17,33 @@ const SweepBatch = 200
 // answer. What is in progress or unknown is put off, never touched.
 func Sweep(ctx context.Context, pool *pgxpool.Pool, durations timing.Timing) (int, error) {
 	var touched int
-	err := pool.QueryRow(ctx, `
-		WITH due AS MATERIALIZED (
-			SELECT k.tenant, k.operation, k.caller_key, r.status IN ('completed', 'failed') AS settled,
-			       k.operation = 'create_payment' AS by_reference
-			FROM payonce.idempotency_keys k JOIN payonce.idempotency_records r ON r.id = k.record
-			WHERE k.expires_at < (SELECT payonce.clock())
-			ORDER BY k.expires_at LIMIT $1
-			FOR UPDATE OF k SKIP LOCKED),
-		removed AS (
-			DELETE FROM payonce.idempotency_keys k USING due d
-			WHERE (k.tenant, k.operation, k.caller_key) = (d.tenant, d.operation, d.caller_key) AND d.settled AND d.by_reference
-			RETURNING 1),
-		stripped AS (
-			UPDATE payonce.idempotency_keys k
-			SET response_code = NULL, response_headers = NULL, response_body = NULL, expires_at = 'infinity'
-			FROM due d
-			WHERE (k.tenant, k.operation, k.caller_key) = (d.tenant, d.operation, d.caller_key) AND d.settled AND NOT d.by_reference
-			RETURNING 1),
-		put_off AS (
-			UPDATE payonce.idempotency_keys k SET expires_at = payonce.clock() + $2::interval FROM due d
-			WHERE (k.tenant, k.operation, k.caller_key) = (d.tenant, d.operation, d.caller_key) AND NOT d.settled
-			RETURNING 1)
-		SELECT (SELECT count(*) FROM removed) + (SELECT count(*) FROM stripped) + (SELECT count(*) FROM put_off)`,
-		SweepBatch, durations.ReplayWindow).Scan(&touched)
+	err := pool.QueryRow(ctx, sweepKeys, SweepBatch, durations.ReplayWindow).Scan(&touched)
 	if err != nil {
 		return 0, fmt.Errorf("sweep keys: %w", err)
 	}
 	return touched, nil
 }
+
+const sweepKeys = `
+	WITH due AS MATERIALIZED (
+		SELECT k.tenant, k.operation, k.caller_key, r.status IN ('completed', 'failed') AS settled,
+		       k.operation = 'create_payment' AS by_reference
+		FROM payonce.idempotency_keys k JOIN payonce.idempotency_records r ON r.id = k.record
+		WHERE k.expires_at < (SELECT payonce.clock())
+		ORDER BY k.expires_at LIMIT $1
+		FOR UPDATE OF k SKIP LOCKED),
+	removed AS (
+		DELETE FROM payonce.idempotency_keys k USING due d
+		WHERE (k.tenant, k.operation, k.caller_key) = (d.tenant, d.operation, d.caller_key) AND d.settled AND d.by_reference
+		RETURNING 1),
+	stripped AS (
+		UPDATE payonce.idempotency_keys k
+		SET response_code = NULL, response_headers = NULL, response_body = NULL, expires_at = 'infinity'
+		FROM due d
+		WHERE (k.tenant, k.operation, k.caller_key) = (d.tenant, d.operation, d.caller_key) AND d.settled AND NOT d.by_reference
+		RETURNING 1),
+	put_off AS (
+		UPDATE payonce.idempotency_keys k SET expires_at = payonce.clock() + $2::interval FROM due d
+		WHERE (k.tenant, k.operation, k.caller_key) = (d.tenant, d.operation, d.caller_key) AND NOT d.settled
+		RETURNING 1)
+	SELECT (SELECT count(*) FROM removed) + (SELECT count(*) FROM stripped) + (SELECT count(*) FROM put_off)`

@@ -1,0 +1,4 @@
+package boundaries
+
+// SweepKeys is the statement whose plan a test looks at.
+const SweepKeys = sweepKeys

@@ -1,0 +1,118 @@
+package boundaries_test
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"maps"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"payonce/boundaries"
+	"payonce/payments"
+)
+
+// decoded is a create as the API reads it from JSON: typed, and the currency in lower case.
+func decoded(t require.TestingT, body string) payments.CreateCommand {
+	var command payments.CreateCommand
+	require.NoError(t, json.Unmarshal([]byte(body), &command))
+	currency, err := payments.ParseCurrency(string(command.Currency))
+	require.NoError(t, err)
+	command.Currency = currency
+	return command
+}
+
+func hashOf(t require.TestingT, command payments.CreateCommand) boundaries.RequestHash {
+	normalised, err := boundaries.Normalise(payments.OperationCreate, "/v1/payments", command)
+	require.NoError(t, err)
+	return normalised.Hash
+}
+
+func TestSpellingsOfOneCommandAreOneCommand(t *testing.T) {
+	t.Parallel()
+	want := hashOf(t, decoded(t, `{"reference":"order-1","amount":1000,"currency":"usd","metadata":{"a":"1","b":"2"}}`))
+	for name, body := range map[string]string{
+		"members permuted":     `{"metadata":{"b":"2","a":"1"},"currency":"usd","amount":1000,"reference":"order-1"}`,
+		"other white space":    "{ \"reference\" : \"order-1\",\n\t\"amount\":1000, \"currency\":\"usd\", \"metadata\":{\"a\":\"1\",\"b\":\"2\"} }",
+		"null for absent":      `{"reference":"order-1","amount":1000,"currency":"usd","description":null,"replaces":null,"metadata":{"a":"1","b":"2"}}`,
+		"currency in capitals": `{"reference":"order-1","amount":1000,"currency":"USD","metadata":{"a":"1","b":"2"}}`,
+		"escaped characters":   `{"reference":"\u006frder-1","amount":1000,"currency":"usd","metadata":{"a":"1","b":"2"}}`,
+	} {
+		require.Equal(t, want, hashOf(t, decoded(t, body)), name)
+	}
+}
+
+func TestCommandsThatDifferAreTold(t *testing.T) {
+	t.Parallel()
+	seen := map[boundaries.RequestHash]string{}
+	for _, body := range []string{
+		`{"reference":"order-1","amount":1000,"currency":"usd"}`,
+		`{"reference":"order-2","amount":1000,"currency":"usd"}`,
+		`{"reference":"order-1","amount":1001,"currency":"usd"}`,
+		`{"reference":"order-1","amount":1000,"currency":"eur"}`,
+		`{"reference":"order-1","amount":1000,"currency":"usd","description":""}`,
+		`{"reference":"order-1","amount":1000,"currency":"usd","off_session":false}`,
+		`{"reference":"order-1","amount":1000,"currency":"usd","off_session":true}`,
+		`{"reference":"order-1","amount":1000,"currency":"usd","capture_method":"automatic"}`,
+		`{"reference":"order-1","amount":1000,"currency":"usd","metadata":{"a":"1"}}`,
+		`{"reference":"order-1","amount":1000,"currency":"usd","metadata":{"a":""}}`,
+		`{"reference":"order-1","amount":1000,"currency":"usd","payment_method":"pm_1"}`,
+	} {
+		hash := hashOf(t, decoded(t, body))
+		require.Empty(t, seen[hash], "%s is taken for another command", body)
+		seen[hash] = body
+	}
+	command := decoded(t, `{"reference":"order-1","amount":1000,"currency":"usd"}`)
+	for _, scope := range []struct {
+		operation payments.Operation
+		path      string
+	}{{payments.OperationCreate, "/v1/other"}, {payments.OperationConfirm, "/v1/payments"}} {
+		normalised, err := boundaries.Normalise(scope.operation, scope.path, command)
+		require.NoError(t, err)
+		require.Empty(t, seen[normalised.Hash], "operation and path are part of the command")
+	}
+}
+
+// The hash of a stored key must be found again by every later version of the code.
+func TestTheHashIsPinned(t *testing.T) {
+	t.Parallel()
+	command := decoded(t, `{"reference":"order-1","amount":1000,"currency":"usd","payment_method":"pm_card_visa","capture_method":"manual",
+		"description":"Blue shoes","receipt_email":"payer@example.com","return_url":"https://shop.example/back","off_session":true,
+		"replaces":"018f0000-0000-7000-8000-000000000001","metadata":{"b":"2","a":"1"}}`)
+	normalised, err := boundaries.Normalise(payments.OperationCreate, "/v1/payments", command)
+	require.NoError(t, err)
+	require.Equal(t, `{"command":{"amount":1000,"capture_method":"manual","currency":"usd","description":"Blue shoes",`+
+		`"metadata":{"a":"1","b":"2"},"off_session":true,"payment_method":"pm_card_visa","receipt_email":"payer@example.com",`+
+		`"reference":"order-1","replaces":"018f0000-0000-7000-8000-000000000001","return_url":"https://shop.example/back"},`+
+		`"operation":"create_payment","path":"/v1/payments"}`, string(normalised.JSON))
+	require.Equal(t, int16(1), normalised.Hash.Version)
+	require.Equal(t, "088fd48de3bc5ce1a2bd78a8ce579399f9ecd83cafb29cb229ebe5acff115e9b", hex.EncodeToString(normalised.Hash.Sum[:]))
+}
+
+func TestAStoredCommandIsReadAsItWasSent(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringOfN(rapid.RuneFrom([]rune("aé€𐍈\"\\\u2028<&/ ")), 1, 8, -1)
+		command := payments.CreateCommand{
+			Reference: text.Draw(t, "reference"), Amount: rapid.Int64Range(1, payments.MaxAmount).Draw(t, "amount"), Currency: "usd",
+		}
+		if names := rapid.MapOfN(text, text, 0, 3).Draw(t, "metadata"); len(names) > 0 {
+			command.Metadata = names
+		}
+		if rapid.Bool().Draw(t, "described") {
+			description := text.Draw(t, "description")
+			command.Description = &description
+		}
+		normalised, err := boundaries.Normalise(payments.OperationCreate, "/v1/payments", command)
+		require.NoError(t, err)
+		stored, err := boundaries.CommandOf[payments.CreateCommand](normalised.JSON)
+		require.NoError(t, err)
+		require.Equal(t, command, stored)
+		again := command
+		again.Metadata = maps.Clone(command.Metadata)
+		require.Equal(t, normalised.Hash, hashOf(t, again))
+		again.Amount++
+		require.NotEqual(t, normalised.Hash, hashOf(t, again))
+	})
+}
