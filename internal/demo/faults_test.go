@@ -26,7 +26,8 @@ func TestEveryKindOfFaultIsPlantedAndNoDefiniteRefusal(t *testing.T) {
 }
 
 func TestFaultsAreThoseOfTheirSeedAndRun(t *testing.T) {
-	require.Equal(t, Rules(1, 3), Rules(1, 3))
-	require.NotEqual(t, Rules(1, 3), Rules(2, 3))
-	require.NotEqual(t, Rules(1, 3)[0].ID, Rules(1, 4)[0].ID, "an id names a rule of one run")
+	first, again := Rules(1, 3), Rules(1, 3)
+	require.Equal(t, first, again)
+	require.NotEqual(t, first, Rules(2, 3))
+	require.NotEqual(t, first[0].ID, Rules(1, 4)[0].ID, "an id names a rule of one run")
 }

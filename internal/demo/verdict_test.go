@@ -2,6 +2,7 @@ package demo
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
@@ -65,25 +66,17 @@ func (w *world) judge() *Result {
 	return r
 }
 
-// order is the place of the first order that must be paid, or must be declined, or repeats another.
-func (w *world) order(t *testing.T, is func(Order) bool) int {
-	t.Helper()
-	for i, outcome := range w.outcomes {
-		if is(outcome.Order) {
-			return i
-		}
-	}
-	require.Fail(t, "no such order")
-	return 0
+// order is the place of the first order of a kind.
+func (w *world) order(is func(Order) bool) int {
+	return slices.IndexFunc(w.outcomes, func(outcome Outcome) bool { return is(outcome.Order) })
 }
 
 func paid(o Order) bool     { return o.MustPay() && o.RepeatOf == 0 }
 func refused(o Order) bool  { return !o.MustPay() }
 func repeated(o Order) bool { return o.RepeatOf != 0 }
 
-func (w *world) spoil(t *testing.T, is func(Order) bool, held func(*heldPayment), book func(*twinBook)) {
-	t.Helper()
-	id := w.outcomes[w.order(t, is)].Payment.ID.UUID
+func (w *world) spoil(is func(Order) bool, held func(*heldPayment), book func(*twinBook)) {
+	id := w.outcomes[w.order(is)].Payment.ID.UUID
 	changedPayment, changedBook := w.found.payments[id], w.found.books[id]
 	if held != nil {
 		held(&changedPayment)
@@ -111,48 +104,48 @@ func TestARightRunPassesAndSaysSoInItsLastLine(t *testing.T) {
 
 func TestARunFailsForEachThingThatIsNotProved(t *testing.T) {
 	for name, tc := range map[string]struct {
-		spoil func(t *testing.T, w *world)
+		spoil func(w *world)
 		want  string
 	}{
-		"a fault that never fired": {func(_ *testing.T, w *world) { w.faults[3].Fired = 0 }, "never fired"},
-		"a boundary not tested":    {func(_ *testing.T, w *world) { w.found.suppressed.Ledger = 9 }, "the ledger boundary suppressed 9"},
-		"the API not killed":       {func(_ *testing.T, w *world) { w.kills = w.kills[1:] }, "the api was not killed"},
-		"the worker not killed":    {func(_ *testing.T, w *world) { w.kills = w.kills[:1] }, "the worker was not killed"},
-		"no doctor":                {func(_ *testing.T, w *world) { w.checks = nil }, "the doctor checked nothing"},
-		"a violation":              {func(_ *testing.T, w *world) { w.checks[0].Violations = 2 }, "the doctor found 2 violations"},
-		"a problem":                {func(_ *testing.T, w *world) { w.outcomes[0].Problems = []string{"x"} }, "1 problems"},
-		"an order not sent":        {func(_ *testing.T, w *world) { w.outcomes = w.outcomes[:199] }, "199 orders were sent"},
-		"a message not delivered":  {func(_ *testing.T, w *world) { w.found.messages[0].Status = "parked" }, "are parked"},
-		"a journal too many":       {func(_ *testing.T, w *world) { w.found.journals++ }, "171 journals"},
-		"the ledger off by a cent": {func(_ *testing.T, w *world) { w.found.ledger["eur"]++ }, "the books differ in eur"},
-		"charged twice": {func(t *testing.T, w *world) {
-			w.spoil(t, paid, nil, func(b *twinBook) { b.Charges, b.Captured = 2, 2*b.Captured })
+		"a fault that never fired": {func(w *world) { w.faults[3].Fired = 0 }, "never fired"},
+		"a boundary not tested":    {func(w *world) { w.found.suppressed.Ledger = 9 }, "the ledger boundary suppressed 9"},
+		"the API not killed":       {func(w *world) { w.kills = w.kills[1:] }, "the api was not killed"},
+		"the worker not killed":    {func(w *world) { w.kills = w.kills[:1] }, "the worker was not killed"},
+		"no doctor":                {func(w *world) { w.checks = nil }, "the doctor checked nothing"},
+		"a violation":              {func(w *world) { w.checks[0].Violations = 2 }, "the doctor found 2 violations"},
+		"a problem":                {func(w *world) { w.outcomes[0].Problems = []string{"x"} }, "1 problems"},
+		"an order not sent":        {func(w *world) { w.outcomes = w.outcomes[:199] }, "199 orders were sent"},
+		"a message not delivered":  {func(w *world) { w.found.messages[0].Status = "parked" }, "are parked"},
+		"a journal too many":       {func(w *world) { w.found.journals++ }, "171 journals"},
+		"the ledger off by a cent": {func(w *world) { w.found.ledger["eur"]++ }, "the books differ in eur"},
+		"charged twice": {func(w *world) {
+			w.spoil(paid, nil, func(b *twinBook) { b.Charges, b.Captured = 2, 2*b.Captured })
 		}, "have not their outcome"},
-		"charged another amount": {func(t *testing.T, w *world) { w.spoil(t, paid, nil, func(b *twinBook) { b.Captured++ }) }, "have not their outcome"},
-		"not charged": {func(t *testing.T, w *world) {
-			w.spoil(t, paid, nil, func(b *twinBook) { b.Charges, b.Captured = 0, 0 })
+		"charged another amount": {func(w *world) { w.spoil(paid, nil, func(b *twinBook) { b.Captured++ }) }, "have not their outcome"},
+		"not charged": {func(w *world) {
+			w.spoil(paid, nil, func(b *twinBook) { b.Charges, b.Captured = 0, 0 })
 		}, "1 orders were swallowed"},
-		"a declined one charged":     {func(t *testing.T, w *world) { w.spoil(t, refused, nil, func(b *twinBook) { b.Charges = 1 }) }, "have not their outcome"},
-		"declined for another cause": {func(t *testing.T, w *world) { w.spoil(t, refused, func(h *heldPayment) { h.DeclineCode = "x" }, nil) }, "have not their outcome"},
-		"an intent left open":        {func(t *testing.T, w *world) { w.spoil(t, paid, nil, func(b *twinBook) { b.Intents = 2 }) }, "have not their outcome"},
-		"a review":                   {func(t *testing.T, w *world) { w.spoil(t, paid, func(h *heldPayment) { h.Review = "x" }, nil) }, "have not their outcome"},
-		"an honest repeat not paid": {func(t *testing.T, w *world) {
-			w.spoil(t, repeated, func(h *heldPayment) { h.Status = payments.StatusProcessing }, nil)
+		"a declined one charged":     {func(w *world) { w.spoil(refused, nil, func(b *twinBook) { b.Charges = 1 }) }, "have not their outcome"},
+		"declined for another cause": {func(w *world) { w.spoil(refused, func(h *heldPayment) { h.DeclineCode = "x" }, nil) }, "have not their outcome"},
+		"an intent left open":        {func(w *world) { w.spoil(paid, nil, func(b *twinBook) { b.Intents = 2 }) }, "have not their outcome"},
+		"a review":                   {func(w *world) { w.spoil(paid, func(h *heldPayment) { h.Review = "x" }, nil) }, "have not their outcome"},
+		"an honest repeat not paid": {func(w *world) {
+			w.spoil(repeated, func(h *heldPayment) { h.Status = payments.StatusProcessing }, nil)
 		}, "19 of 20 honest repeats"},
-		"an order without payment": {func(t *testing.T, w *world) {
-			delete(w.found.payments, w.outcomes[w.order(t, paid)].Payment.ID.UUID)
+		"an order without payment": {func(w *world) {
+			delete(w.found.payments, w.outcomes[w.order(paid)].Payment.ID.UUID)
 		}, "1 orders were swallowed"},
-		"an order without answer": {func(t *testing.T, w *world) {
-			w.outcomes[w.order(t, paid)].Payment = payments.View{}
+		"an order without answer": {func(w *world) {
+			w.outcomes[w.order(paid)].Payment = payments.View{}
 		}, "1 orders were swallowed"},
-		"two orders with one payment": {func(t *testing.T, w *world) {
-			i := w.order(t, repeated)
+		"two orders with one payment": {func(w *world) {
+			i := w.order(repeated)
 			w.outcomes[i].Payment = w.outcomes[i-1].Payment
 		}, "were swallowed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := rightWorld()
-			tc.spoil(t, w)
+			tc.spoil(w)
 			r := w.judge()
 			require.NotEmpty(t, r.Failures)
 			require.Contains(t, strings.Join(r.Failures, "\n"), tc.want)
