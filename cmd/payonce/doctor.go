@@ -19,7 +19,7 @@ import (
 type doctorCommand struct {
 	DatabaseURL string   `required:"" env:"PAYONCE_DATABASE_URL" help:"Postgres, as a role that may read everything; pg_read_all_stats lets it see idle sessions."`
 	KeysetFile  string   `required:"" env:"PAYONCE_KEYSET_FILE" help:"File with the sealing keyset: frozen bytes are compared, and not shown."`
-	Twin        string   `env:"PAYONCE_TWIN" placeholder:"URL" help:"Stripe twin whose books and requests are compared; default: none, and those checks look at nothing."`
+	Twin        string   `env:"PAYONCE_TWIN" placeholder:"URL" help:"Stripe twin whose books are compared; default: none, and those checks look at nothing."`
 	Timing      string   `env:"PAYONCE_TIMING" enum:"production,quick" default:"production" help:"Durations that the system runs with."`
 	Settled     bool     `help:"The system is quiet: everything must be over or visibly waiting, and every message told."`
 	Outsider    []string `placeholder:"PREFIX" help:"Idempotency-Keys that begin so are another's on the same account."`

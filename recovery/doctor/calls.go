@@ -51,7 +51,8 @@ func (e *examiner) call(c *Check, call callRow) {
 		Operation: call.Operation, Attempt: call.Attempt, Generation: call.Generation,
 	}.IdempotencyKey()
 	if derived != call.Key {
-		c.violate(subject, "compare the freeze with boundaries/keys.go: a restored database sends another key", "has a key that does not derive from it (%s)", derived)
+		c.violate(subject, "compare the freeze with boundaries/keys.go: a restored database sends another key",
+			"has a key that does not derive from it (%s)", derived)
 	}
 	body, err := e.Sealer.Open(boundaries.ColumnCallBody, call.Body)
 	if err != nil {

@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -45,6 +46,7 @@ func Examine(ctx context.Context, config Config) (Report, error) {
 	for _, check := range e.checks {
 		e.report.Checks = append(e.report.Checks, *check)
 	}
+	slices.SortStableFunc(e.report.Checks, func(a, b Check) int { return a.Invariant - b.Invariant })
 	return *e.report, nil
 }
 

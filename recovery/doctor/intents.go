@@ -30,15 +30,15 @@ func (e *examiner) unbound(c *Check, p paymentRow, book control.Book, made bool)
 	switch {
 	case book.Captured > 0:
 		if !p.Review && e.mustBeDone(book.Created) {
-			c.violate(p.String(), "redeliver the events of the intent, then settle the review", "is not marked for review, and intent %s, which it is not bound to, took %d %s",
-				book.ID, book.Captured, book.Currency)
+			c.violate(p.String(), "redeliver the events of the intent, then settle the review",
+				"is not marked for review, and intent %s, which it is not bound to, took %d %s", book.ID, book.Captured, book.Currency)
 		}
 	case !made || book.Canceled:
 	case adoptable && e.mustBeDone(book.Created):
 		c.violate(p.String(), "is the worker running? It looks for the intent and binds it", "has the intent %s at Stripe and has not adopted it", book.ID)
 	case !adoptable && e.mustBeDone(book.Created):
-		c.violate(p.String(), "redeliver payment_intent.created of the surplus intent: it is then canceled", "has a surplus intent %s that is %s: whoever holds its secret can pay it",
-			book.ID, book.Status)
+		c.violate(p.String(), "redeliver payment_intent.created of the surplus intent: it is then canceled",
+			"has a surplus intent %s that is %s: whoever holds its secret can pay it", book.ID, book.Status)
 	}
 }
 

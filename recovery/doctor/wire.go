@@ -75,7 +75,8 @@ func (e *examiner) requests(ctx context.Context, c *Check, mine map[payments.Acc
 			c.violate(subject, "find the call that went out beside payonce.provider_calls", "is about ours and had no Idempotency-Key")
 		default:
 			c.Examined++
-			c.violate(subject, "find the call that went out beside payonce.provider_calls; a person's tool is named with --outsider", "is about ours, and its key %q is not frozen here", r.IdempotencyKey)
+			c.violate(subject, "find the call that went out beside payonce.provider_calls; a person's tool is named with --outsider",
+				"is about ours, and its key %q is not frozen here", r.IdempotencyKey)
 		}
 	}
 	return nil
