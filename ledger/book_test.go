@@ -70,6 +70,7 @@ type book struct {
 }
 
 func openBook(t *testing.T) *book {
+	t.Helper()
 	b := &book{t: t, db: pg.NewDatabase(t)}
 	b.pool = b.openPool(b.db.SystemURL)
 	b.tenant = b.newTenant("shop")

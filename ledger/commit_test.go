@@ -59,6 +59,7 @@ type commitCutter struct {
 
 // newCommitCutter answers the proxy and the database's URL through it.
 func newCommitCutter(t *testing.T, databaseURL string) (*commitCutter, string) {
+	t.Helper()
 	config, err := pgx.ParseConfig(databaseURL)
 	require.NoError(t, err)
 	c := &commitCutter{backend: fmt.Sprintf("%s:%d", config.Host, config.Port)}

@@ -22,7 +22,7 @@ func TestRandomPostingsKeepEveryInvariant(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		run++
 		m := &model{book: b, prefix: fmt.Sprintf("run%d/", run), stands: map[boundaries.PostingKey]ledger.Posting{}}
-		m.book.tenant = b.newTenant(fmt.Sprintf("shop-%d", run))
+		m.tenant = b.newTenant(fmt.Sprintf("shop-%d", run))
 		rt.Repeat(map[string]func(*rapid.T){
 			"post":      m.post,
 			"roll back": m.rollBack,

@@ -1,7 +1,6 @@
 package notifications_test
 
 import (
-	"bytes"
 	"context"
 	"log/slog"
 	"net/netip"
@@ -31,10 +30,10 @@ type outbox struct {
 	pool   *pgxpool.Pool
 	sealer *seal.Sealer
 	tenant payments.TenantID
-	logged *bytes.Buffer
 }
 
 func openOutbox(t *testing.T) *outbox {
+	t.Helper()
 	keyset, err := seal.NewKeyset()
 	require.NoError(t, err)
 	sealer, err := seal.New(keyset)

@@ -31,10 +31,12 @@ type delivery struct {
 
 // newReceiver answers 200 to everything.
 func newReceiver(t *testing.T) *receiver {
+	t.Helper()
 	return newReceiverThat(t, func(http.ResponseWriter, *http.Request, delivery) {})
 }
 
 func newReceiverThat(t *testing.T, answer func(http.ResponseWriter, *http.Request, delivery)) *receiver {
+	t.Helper()
 	r := &receiver{answer: answer}
 	r.Server = httptest.NewServer(http.HandlerFunc(r.take))
 	t.Cleanup(r.Close)
