@@ -77,28 +77,42 @@ func (ch *change) follow(s situation, learnt Learnt, intent stripeapi.Intent) {
 		ch.verdict = VerdictApplied
 	}
 	ch.book(s, learnt, intent)
-	absorbing := intent.Status.Absorbing()
-	begun := learnt.BegunAt
-	if !absorbing && (begun.IsZero() || s.payment.ReadBegunAt != nil && begun.Before(*s.payment.ReadBegunAt)) {
+	if !learnt.fresh(s.payment) {
 		return
 	}
-	if !begun.IsZero() && (s.payment.ReadBegunAt == nil || begun.After(*s.payment.ReadBegunAt)) {
+	if begun := learnt.BegunAt; !begun.IsZero() && (s.payment.ReadBegunAt == nil || begun.After(*s.payment.ReadBegunAt)) {
 		ch.after.ReadBegunAt = &begun
 	}
 	if intent.LastError != nil && intent.Status == stripeapi.IntentRequiresPaymentMethod {
-		ch.declined(s, *intent.LastError, s.openConfirm() == nil || learnt.readAfterSend() || learnt.Answer != nil && !s.fencedOut(learnt.Answer))
+		ownAnswer := learnt.Answer != nil && !s.fencedOut(learnt.Answer)
+		ch.declined(s, *intent.LastError, s.openConfirm() == nil || learnt.readAfterSend() || ownAnswer)
 	}
-	if to := statusFor(ch.after, s, intent); to != ch.after.Status && ch.after.Status.CanBecome(to) {
-		ch.after.Status = to
-		ch.facts = append(ch.facts, string(to))
-		if intent.LatestCharge != "" {
-			ch.after.LatestCharge = intent.LatestCharge
-		}
-		if to == payments.StatusSucceeded || to == payments.StatusRequiresCapture {
-			ch.after.LastError = nil
-		}
-	}
+	ch.move(statusFor(ch.after, s, intent), intent)
 	ch.after.AmountCapturable = intent.AmountCapturable
+}
+
+// fresh tells whether the intent in the fact may move the status: an absorbing state is true in any snapshot, any other only from a read that no
+// later-begun read has overtaken.
+func (l Learnt) fresh(p payments.Payment) bool {
+	if l.Intent.Status.Absorbing() {
+		return true
+	}
+	return !l.BegunAt.IsZero() && (p.ReadBegunAt == nil || !l.BegunAt.Before(*p.ReadBegunAt))
+}
+
+// move goes along an edge of the transition table, or stays.
+func (ch *change) move(to payments.Status, intent stripeapi.Intent) {
+	if to == ch.after.Status || !ch.after.Status.CanBecome(to) {
+		return
+	}
+	ch.after.Status = to
+	ch.facts = append(ch.facts, string(to))
+	if intent.LatestCharge != "" {
+		ch.after.LatestCharge = intent.LatestCharge
+	}
+	if to == payments.StatusSucceeded || to == payments.StatusRequiresCapture {
+		ch.after.LastError = nil
+	}
 }
 
 // book posts what the intent took beyond what is posted: a fact, whatever the status says.

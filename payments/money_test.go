@@ -38,5 +38,5 @@ func TestSumsAreRefusedRatherThanWrapped(t *testing.T) {
 	require.ErrorIs(t, err, payments.ErrOverflow)
 	sum, err := payments.Add(math.MaxInt64-1, 1)
 	require.NoError(t, err)
-	require.EqualValues(t, int64(math.MaxInt64), sum)
+	require.Equal(t, int64(math.MaxInt64), sum)
 }

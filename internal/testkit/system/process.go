@@ -2,6 +2,7 @@ package system
 
 import (
 	"bufio"
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,7 +26,7 @@ type Process struct {
 }
 
 // built is the binary of this test run, built once.
-var built = sync.OnceValues(func() (string, error) {
+var built = sync.OnceValues(func() (string, error) { //nolint:gochecknoglobals // written once, by itself
 	root, err := services.ModuleRoot()
 	if err != nil {
 		return "", err
@@ -35,7 +36,7 @@ var built = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	binary := filepath.Join(directory, "payonce")
-	build := exec.Command("go", "build", "-o", binary, "./cmd/payonce")
+	build := exec.CommandContext(context.Background(), "go", "build", "-o", binary, "./cmd/payonce")
 	build.Dir, build.Stderr = root, os.Stderr
 	return binary, build.Run()
 })
@@ -74,7 +75,7 @@ func (s *System) process(arguments ...string) *Process {
 	require.NoError(s.t, err)
 	keyset := filepath.Join(s.t.TempDir(), "keyset.json")
 	require.NoError(s.t, os.WriteFile(keyset, s.Config.Keyset, 0o600))
-	command := exec.Command(binary, append(arguments,
+	command := exec.CommandContext(context.Background(), binary, append(arguments,
 		"--database-url", s.Config.DatabaseURL, "--temporal", s.Config.TemporalAddress, "--namespace", s.Config.TemporalNamespace,
 		"--task-queue", s.Config.TaskQueue, "--stripe-url", s.Config.StripeURL, "--keyset-file", keyset, "--timing", "quick",
 		"--allow-loopback", strings.Join(s.Config.AllowedLoopback, ","), "--log-level", "error")...)
