@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -41,9 +42,12 @@ func (c *devCommand) Run(ctx context.Context) (err error) {
 }
 
 func (c *devCommand) config(out io.Writer) (config devstack.Config, stopReceiver func(), err error) {
+	if _, port, err := net.SplitHostPort(c.Listen); err != nil || port == "0" {
+		return config, nil, fmt.Errorf("--listen %q: give host and port; the twin's webhooks are sent there", c.Listen)
+	}
 	executable, err := os.Executable()
 	if err != nil {
-		return config, nil, err
+		return config, nil, fmt.Errorf("find our own program: %w", err)
 	}
 	state, err := devstack.OpenState(c.State)
 	if err != nil {

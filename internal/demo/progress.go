@@ -26,7 +26,7 @@ func newProgress(out io.Writer, total int) *progress {
 	p := &progress{out: out, total: total}
 	if isTerminal(out) {
 		p.bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(out), progressbar.OptionSetDescription("orders"),
-			progressbar.OptionShowCount(), progressbar.OptionSetWidth(40), progressbar.OptionFullWidth())
+			progressbar.OptionShowCount(), progressbar.OptionSetWidth(40))
 	}
 	return p
 }

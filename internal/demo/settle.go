@@ -2,6 +2,7 @@ package demo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -30,24 +31,18 @@ func (o open) String() string {
 		o.Commands, o.Payments, o.Events, o.Messages, o.Deliveries)
 }
 
-// awaitQuiet lets the twin deliver what it still holds and waits until no command, payment, event or message is under way.
+// awaitQuiet lets the twin deliver what it still holds and waits until no command, payment, event or message is under way. A look that fails is
+// made again within the bound.
 func awaitQuiet(ctx context.Context, stack *devstack.Stack, out io.Writer) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, quietWithin, fmt.Errorf("not quiet within %s", quietWithin))
 	defer cancel()
-	var left open
 	told := clock.Wall()
 	for quiet := 0; quiet < 2; {
-		counts, err := stack.Twin.Flush(ctx, true)
-		if err == nil {
-			left, err = readOpen(ctx, stack)
-			left.Deliveries = counts.Pending + counts.Scheduled
-		}
+		left, err := lookForOpen(ctx, stack)
 		switch {
 		case ctx.Err() != nil:
-			return fmt.Errorf("%w: still open: %s", context.Cause(ctx), left)
-		case err != nil:
-			return fmt.Errorf("wait for quiet: %w", err)
-		case left.none():
+			return errors.Join(fmt.Errorf("%w: still open: %s", context.Cause(ctx), left), err)
+		case err == nil && left.none():
 			quiet++
 		default:
 			quiet = 0
@@ -59,6 +54,17 @@ func awaitQuiet(ctx context.Context, stack *devstack.Stack, out io.Writer) error
 		rest(ctx, 150*time.Millisecond)
 	}
 	return nil
+}
+
+// lookForOpen lets the twin try everything now and reads what is still open then.
+func lookForOpen(ctx context.Context, stack *devstack.Stack) (open, error) {
+	counts, err := stack.Twin.Flush(ctx, true)
+	if err != nil {
+		return open{}, fmt.Errorf("flush the twin's deliveries: %w", err)
+	}
+	left, err := readOpen(ctx, stack)
+	left.Deliveries = counts.Pending + counts.Scheduled
+	return left, err
 }
 
 func readOpen(ctx context.Context, stack *devstack.Stack) (open, error) {

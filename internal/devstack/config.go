@@ -42,6 +42,15 @@ const (
 // maxConns is the connections of each pool of a process: API, worker, Temporal and the looks from outside share one small cluster.
 const maxConns = 12
 
+// check finds out early that a program was not built.
+func (c Config) check() error {
+	_, err := c.program("stripesim")
+	if err == nil && c.Temporal == "" {
+		_, err = c.program("temporal-dev")
+	}
+	return err
+}
+
 // program is the path of a program that is built beside payonce.
 func (c Config) program(name string) (string, error) {
 	path := filepath.Join(filepath.Dir(c.Executable), name)

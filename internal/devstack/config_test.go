@@ -18,6 +18,7 @@ func TestAMissingProgramNamesTheCommandThatBuildsIt(t *testing.T) {
 	require.ErrorContains(t, err, "run `make build`", "a directory is no program")
 
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "temporal-dev"), nil, 0o755))
+	require.ErrorContains(t, config.check(), "stripesim")
 	found, err := config.program("temporal-dev")
 	require.NoError(t, err)
 	require.Equal(t, filepath.Join(dir, "temporal-dev"), found)

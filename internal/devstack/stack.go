@@ -52,6 +52,9 @@ func Start(ctx context.Context, config Config) (*Stack, error) {
 }
 
 func (s *Stack) start(ctx context.Context) error {
+	if err := s.config.check(); err != nil {
+		return err
+	}
 	if err := s.startPostgres(ctx); err != nil {
 		return err
 	}
