@@ -1,8 +1,6 @@
 package activities
 
 import (
-	"strconv"
-
 	"payonce/boundaries"
 	"payonce/internal/stripeapi"
 	"payonce/ledger"
@@ -47,7 +45,7 @@ func decide(s situation, learnt Learnt) change {
 	}
 	if ch.after.Status != s.payment.Status {
 		ch.verdict = VerdictApplied
-		ch.announce(ch.after)
+		ch.announce(ch.after.Status)
 	} else if learnt.Implied || learnt.Event != nil && learnt.Intent != nil && learnt.Intent.Status.Absorbing() {
 		ch.offerAgain(s.payment)
 	}
@@ -174,21 +172,23 @@ func (ch *change) declined(s situation, refusal payments.ProviderError, own bool
 		if refusal.Charge != "" {
 			ch.after.LatestCharge = refusal.Charge
 		}
-		subject := declineSubject(s.payment.ID, refusal)
-		ch.facts = append(ch.facts, "declined/"+subject)
-		ch.messages = append(ch.messages, message{kind: notifications.PaymentDeclined, subject: subject})
+		ch.tell(notifications.PaymentDeclined, refusal)
 	}
 	if own && ch.after.LastError.Attempt == refusal.Attempt && ch.after.Status.CanBecome(payments.StatusRequiresPaymentMethod) {
 		ch.after.Status = payments.StatusRequiresPaymentMethod
 	}
 }
 
-// declineSubject names the refused attempt: its charge, or the confirm where Stripe made none.
-func declineSubject(payment payments.PaymentID, refusal payments.ProviderError) string {
-	if refusal.Charge != "" {
-		return "charge/" + refusal.Charge
+// tell adds a message, and for a decline the fact that it tells of. A decline that names neither a charge nor a confirm of ours tells nothing.
+func (ch *change) tell(kind notifications.Kind, refusal payments.ProviderError) {
+	subject, err := kind.Subject(ch.after.ID, notifications.Declined{Charge: refusal.Charge, Confirm: refusal.Attempt})
+	if err != nil {
+		return
 	}
-	return "confirm/" + payment.String() + "#" + strconv.Itoa(refusal.Attempt)
+	if kind == notifications.PaymentDeclined {
+		ch.facts = append(ch.facts, "declined/"+subject)
+	}
+	ch.messages = append(ch.messages, message{kind: kind, subject: subject})
 }
 
 // readAfterSend tells whether the fact is a read begun after the command's newest send had ended.
@@ -197,16 +197,16 @@ func (l Learnt) readAfterSend() bool {
 }
 
 // announce adds the message of a new status.
-func (ch *change) announce(of payments.Payment) {
-	if kind, isTold := notifications.KindOfEnding(of.Status); isTold {
-		ch.messages = append(ch.messages, message{kind: kind, subject: "payment/" + of.ID.String()})
+func (ch *change) announce(status payments.Status) {
+	if kind, isTold := notifications.KindOfEnding(status); isTold {
+		ch.tell(kind, payments.ProviderError{})
 	}
 }
 
 // offerAgain offers what the state that we hold already implies: the unique keys decide, and count.
 func (ch *change) offerAgain(held payments.Payment) {
 	ch.verdict = VerdictApplied
-	ch.announce(held)
+	ch.announce(held.Status)
 	if held.AmountCaptured > 0 && len(ch.postings) == 0 {
 		ch.suppressedPostings++
 	}

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"payonce/boundaries"
+	"payonce/ledger"
 	"payonce/recovery"
 	"payonce/worker"
 )
@@ -66,6 +67,10 @@ func (a *App) loops() []recovery.Loop {
 				return 0, fmt.Errorf("sweep: %w", err)
 			}
 			return touched / boundaries.SweepBatch, nil // a full batch: go on at once
+		}},
+		{Name: "roll-up", Every: durations.SweepEvery, Log: a.Log, Work: func(ctx context.Context) (int, error) {
+			_, err := ledger.RollUp(ctx, a.System, ledger.RollUpLimits{Accounts: 100, Entries: 10_000})
+			return 0, err
 		}},
 	}
 }

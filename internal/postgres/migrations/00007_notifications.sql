@@ -35,7 +35,6 @@ CREATE TABLE payonce.notifications (
     CHECK ((status = 'queued') = (next_try_at IS NOT NULL)),
     CHECK ((status = 'queued') = (settled_at IS NULL))
 ) WITH (fillfactor = 80);
-CREATE INDEX notifications_due ON payonce.notifications (next_try_at) WHERE next_try_at IS NOT NULL;
 -- The dispatcher looks per endpoint, so that a dead receiver's backlog is not walked for the others.
 CREATE INDEX notifications_due_endpoint ON payonce.notifications (endpoint, next_try_at) WHERE next_try_at IS NOT NULL;
 CREATE INDEX notifications_open ON payonce.notifications (payment, endpoint, sequence) WHERE status = 'queued';
