@@ -16,7 +16,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
-	"payonce/activities"
 	"payonce/boundaries"
 	"payonce/internal/app"
 	"payonce/internal/seal"
@@ -29,6 +28,7 @@ import (
 	"payonce/recovery/doctor"
 	"payonce/stripesim"
 	"payonce/stripesim/control"
+	"payonce/workflows"
 )
 
 // patient is a database with a healthy history, made by the product's own code against a twin: a payment that succeeded and was submitted under two
@@ -120,10 +120,10 @@ func (p *patient) claim(t *testing.T, reference, method, key string) payments.Pa
 	return claim.Payment
 }
 
-func (p *patient) act(t *testing.T, payment payments.PaymentID, acts ...func(context.Context, activities.In) (activities.Step, error)) {
+func (p *patient) act(t *testing.T, payment payments.PaymentID, acts ...func(context.Context, workflows.Act) (workflows.Step, error)) {
 	t.Helper()
 	for _, act := range acts {
-		_, err := act(t.Context(), activities.In{Version: 1, Payment: payment, Owner: boundaries.PaymentWorkflowID(payment)})
+		_, err := act(t.Context(), workflows.Act{Version: 1, Payment: payment, Owner: boundaries.PaymentWorkflowID(payment)})
 		require.NoError(t, err)
 	}
 }
