@@ -86,7 +86,7 @@ func Quick() Timing {
 	t.Send, t.Try, t.Lease = 1500*time.Millisecond, 4*time.Second, 6*time.Second
 	t.SafetyAge = 3 * time.Second
 	t.RetryInitial, t.RetryMaximum = 100*time.Millisecond, time.Second
-	t.AttendMargin = time.Second
+	t.AttendMargin = 3 * time.Second
 	t.WakeAfter, t.WakeMaximum, t.LoopEvery = time.Second, 5*time.Second, 100*time.Millisecond
 	t.ParkedEvery, t.EventLease = 500*time.Millisecond, 5*time.Second
 	t.PollAfter, t.PollMaximum = 2*time.Second, 10*time.Second
