@@ -130,7 +130,7 @@ func (c *Commands) newCreate(tenant payments.TenantID, command payments.CreateCo
 	rows := createRows{attempt: attempt, owner: CreateOwnerKey(command.Reference, attempt), lastCommand: 1, captureMethod: payments.CaptureAutomatic}
 	rows.record = RecordID(tenant, payments.OperationCreate, rows.owner)
 	rows.payment = PaymentID(tenant, command.Reference, attempt)
-	rows.key = paymentCallKey(tenant, rows.payment, payments.OperationCreate, 1)
+	rows.key = paymentCallKey(tenant, rows.payment, payments.OperationCreate, attempt)
 	if command.CaptureMethod != nil {
 		rows.captureMethod = *command.CaptureMethod
 	}

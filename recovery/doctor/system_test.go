@@ -33,3 +33,19 @@ func TestARunningSystemSettlesHealthy(t *testing.T) {
 
 	require.Equal(t, payments.StatusSucceeded, s.Payment(declined.ID).Status)
 }
+// A further attempt of a reference derives its own ids and keys.
+func TestAFurtherAttemptOfAReferenceIsHealthy(t *testing.T) {
+	t.Parallel()
+	s := system.Start(t)
+	_, err := s.Twin.AddFault(t.Context(), control.Rule{
+		Match: control.Match{Method: http.MethodPost, Path: "/v1/payment_intents"}, Fault: control.FaultRefused, Times: 1,
+	})
+	require.NoError(t, err)
+	refused := s.Create("key-1", system.Order("order-1", 1000))
+	require.Equal(t, http.StatusPaymentRequired, refused.Status, string(refused.Body))
+
+	again := s.Create("key-2", system.With(system.Order("order-1", 1000), "replaces", refused.Problem(t).Payment))
+
+	require.Equal(t, http.StatusCreated, again.Status, string(again.Body))
+	s.Settle()
+}
