@@ -61,7 +61,7 @@ func (c *Commands) meet(ctx context.Context, tenant payments.TenantID, operation
 		batch.Queue(`
 			SELECT k.record, r.payment, k.request_hash, k.request_hash_version, r.status,
 			       k.response_code, k.response_headers, k.response_body,
-			       k.expires_at < payonce.clock(), coalesce(r.attended_until > payonce.clock(), false)
+			       k.expires_at < payonce.clock() OR k.expires_at = 'infinity', coalesce(r.attended_until > payonce.clock(), false)
 			FROM payonce.idempotency_keys k JOIN payonce.idempotency_records r ON r.id = k.record
 			WHERE k.tenant = $1 AND k.operation = $2 AND k.caller_key = $3`,
 			tenant.UUID, operation, string(key)).QueryRow(func(row pgx.Row) error {

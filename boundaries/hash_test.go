@@ -77,15 +77,16 @@ func TestCommandsThatDifferAreTold(t *testing.T) {
 // The hash of a stored key must be found again by every later version of the code.
 func TestTheHashIsPinned(t *testing.T) {
 	t.Parallel()
+	const canonical = `{"command":{"amount":1000,"capture_method":"manual","currency":"usd","description":"Blue shoes",` +
+		`"metadata":{"a":"1","b":"2"},"off_session":true,"payment_method":"pm_card_visa","receipt_email":"payer@example.com",` +
+		`"reference":"order-1","replaces":"018f0000-0000-7000-8000-000000000001","return_url":"https://shop.example/back"},` +
+		`"operation":"create_payment","path":"/v1/payments"}`
 	command := decoded(t, `{"reference":"order-1","amount":1000,"currency":"usd","payment_method":"pm_card_visa","capture_method":"manual",
 		"description":"Blue shoes","receipt_email":"payer@example.com","return_url":"https://shop.example/back","off_session":true,
 		"replaces":"018f0000-0000-7000-8000-000000000001","metadata":{"b":"2","a":"1"}}`)
 	normalised, err := boundaries.Normalise(payments.OperationCreate, "/v1/payments", command)
 	require.NoError(t, err)
-	require.Equal(t, `{"command":{"amount":1000,"capture_method":"manual","currency":"usd","description":"Blue shoes",`+
-		`"metadata":{"a":"1","b":"2"},"off_session":true,"payment_method":"pm_card_visa","receipt_email":"payer@example.com",`+
-		`"reference":"order-1","replaces":"018f0000-0000-7000-8000-000000000001","return_url":"https://shop.example/back"},`+
-		`"operation":"create_payment","path":"/v1/payments"}`, string(normalised.JSON))
+	require.Equal(t, canonical, string(normalised.JSON))
 	require.Equal(t, int16(1), normalised.Hash.Version)
 	require.Equal(t, "088fd48de3bc5ce1a2bd78a8ce579399f9ecd83cafb29cb229ebe5acff115e9b", hex.EncodeToString(normalised.Hash.Sum[:]))
 }

@@ -83,6 +83,24 @@ func TestTheSweepKeepsTheNameOfAConfirmsKey(t *testing.T) {
 		  AND k.response_code IS NULL AND response_headers IS NULL AND response_body IS NULL AND expires_at = 'infinity'`))
 }
 
+// A stripped key takes no answer back from a sibling that still has one: it would keep that for ever.
+func TestAStrippedKeyStaysWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	command := paid("order-1", 1000)
+	w.claim("K1", command)
+	w.succeed("order-1", 1000)
+	w.claim("K2", command)
+	w.exec(`UPDATE payonce.idempotency_keys SET response_code = NULL, response_headers = NULL, response_body = NULL, expires_at = 'infinity'
+		WHERE caller_key = 'K1'`)
+	repeat := w.claim("K1", command)
+	require.Equal(t, boundaries.Replay, repeat.Outcome)
+	require.Nil(t, repeat.Answer)
+	require.Equal(t, boundaries.Mismatch, w.claim("K1", paid("order-1", 2000)).Outcome)
+	require.Equal(t, 1, w.count(`SELECT count(*) FROM payonce.idempotency_keys WHERE response_code IS NULL AND expires_at = 'infinity'`))
+	w.replay("K2", command)
+}
+
 // A sweep may remove a key at any moment of a claim: the claim then finds the record by its reference. Every answer is true of a row that is there.
 func TestASweepRacingWithClaimsExecutesNothing(t *testing.T) {
 	t.Parallel()

@@ -126,7 +126,7 @@ func newWorld(t *testing.T) *world {
 	}
 	w.engine, err = openEngine(t.Context(), at)
 	require.NoError(t, err)
-	t.Cleanup(w.engine.close)
+	t.Cleanup(w.close)
 	t.Cleanup(w.checkInvariants)
 	return w
 }
