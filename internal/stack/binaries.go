@@ -42,8 +42,8 @@ func inPath() []Postgres {
 	if err != nil {
 		return nil
 	}
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
+	if resolved, err := filepath.EvalSymlinks(path); err == nil {
+		path = resolved
 	}
 	return usable(filepath.Dir(path))
 }

@@ -33,6 +33,7 @@ func TestARunningSystemSettlesHealthy(t *testing.T) {
 
 	require.Equal(t, payments.StatusSucceeded, s.Payment(declined.ID).Status)
 }
+
 // A further attempt of a reference derives its own ids and keys.
 func TestAFurtherAttemptOfAReferenceIsHealthy(t *testing.T) {
 	t.Parallel()

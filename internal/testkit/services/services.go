@@ -57,7 +57,8 @@ func find(variable string) (string, error) {
 	if value := lookUp(text, variable); value != "" {
 		return value, nil
 	}
-	return "", fmt.Errorf("%s is not set and %s does not name it: run `go run ./internal/testkit/teststack up` in another terminal, or the tests as `go run ./internal/testkit/teststack -- go test ./...`", variable, File)
+	return "", fmt.Errorf("%s is not set and %s does not name it: run `go run ./internal/testkit/teststack up` in another terminal, "+
+		"or the tests as `go run ./internal/testkit/teststack -- go test ./...`", variable, File)
 }
 
 func lookUp(text []byte, variable string) string {

@@ -23,7 +23,8 @@ func TestANamespaceOfItsOwnCanBeUsedAtOnce(t *testing.T) {
 
 func TestTaskQueuesAreNeverShared(t *testing.T) {
 	t.Parallel()
-	require.NotEqual(t, temporal.TaskQueue(t), temporal.TaskQueue(t))
+	one, other := temporal.TaskQueue(t), temporal.TaskQueue(t)
+	require.NotEqual(t, one, other)
 }
 
 func runWorkflow(t *testing.T, c client.Client) {
