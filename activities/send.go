@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/url"
 	"time"
 
@@ -103,13 +104,14 @@ func (a *Activities) sendOnce(ctx context.Context, in workflows.Act, credentials
 	}
 }
 
-// pause is the longer of the table's and Stripe's, 0 for the policy's own back-off.
+// pause is the longer of the table's and Stripe's, 0 for the policy's own back-off. Up to half as much again is added by chance, so that those who
+// were limited together do not come back together.
 func (a *Activities) pause(reaction reaction, refusal *stripeapi.Error) time.Duration {
 	pause := min(reaction.pause, a.Timing.RetryMaximum)
 	if refusal != nil {
 		pause = max(pause, refusal.RetryAfter)
 	}
-	return pause
+	return pause + rand.N(pause/2+1) //nolint:gosec // a spread, not a secret
 }
 
 // answered is what apply is told of the call that a fact answers.

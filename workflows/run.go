@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"errors"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -41,7 +42,7 @@ func newRun(ctx workflow.Context, input PaymentInput) *run {
 }
 
 // act makes the first try as a short local activity; without a definite answer the same frozen request goes on as a regular activity, with
-// back-off and without an end.
+// back-off and without an end. A pause that the first try asks for is kept: Stripe's Retry-After counts from the first answer on.
 func (r *run) act(ctx workflow.Context, name string) (Step, error) {
 	var step Step
 	in := r.in
@@ -50,9 +51,23 @@ func (r *run) act(ctx workflow.Context, name string) (Step, error) {
 	if err == nil {
 		return step, nil
 	}
+	if pause := askedPause(err); pause > 0 {
+		if err := workflow.Sleep(ctx, pause); err != nil {
+			return Step{}, err
+		}
+	}
 	in.Local = false
 	err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, r.regular), name, in).Get(ctx, &step)
 	return step, err
+}
+
+// askedPause is how long the failed try asks to wait; 0 when it leaves that to the back-off.
+func askedPause(err error) time.Duration {
+	var failed *temporal.ApplicationError
+	if !errors.As(err, &failed) {
+		return 0
+	}
+	return failed.NextRetryDelay()
 }
 
 // drained takes every wake-up that has arrived and tells whether there was one.
