@@ -18,27 +18,27 @@ TESTFLAGS ?=
 ##@ Run
 
 .PHONY: demo
-demo: build ## Drive 200 orders through the real system under faults and print the proof
+demo: installed build ## Drive 200 orders through the real system under faults and print the proof
 	bin/payonce demo
 
 .PHONY: dev
-dev: build ## Start the whole system on this machine; Ctrl-C stops it, data is kept
+dev: installed build ## Start the whole system on this machine; Ctrl-C stops it, data is kept
 	bin/payonce dev
 
 ##@ Test
 
 .PHONY: test
-test: ## Run every test on a throw-away Postgres and Temporal
+test: installed ## Run every test on a throw-away Postgres and Temporal
 	$(TESTSTACK) -- go test $(TESTFLAGS) ./...
 	go -C cmd/temporal-dev test ./...
 
 .PHONY: test/race
-test/race: ## The same with the race detector (needs a C compiler: make setup)
+test/race: installed ## The same with the race detector (needs a C compiler: make setup)
 	$(TESTSTACK) -- go test -race $(TESTFLAGS) ./...
 	go -C cmd/temporal-dev test ./...
 
 .PHONY: test/mutants
-test/mutants: ## Break each protection in turn and require that a test notices
+test/mutants: installed ## Break each protection in turn and require that a test notices
 	$(TESTSTACK) -- go run ./internal/mutants $(MUTANTS)
 
 .PHONY: test/env
@@ -76,6 +76,11 @@ setup: ## Install what is missing: Postgres, a C compiler for the race detector,
 	tools/setup.sh
 	go mod download
 	go -C cmd/temporal-dev mod download
+
+# What setup installs is looked for by every target that runs the system, so that make demo and make test need nothing before them.
+.PHONY: installed
+installed:
+	@tools/setup.sh
 
 .PHONY: build
 build: bin/payonce bin/stripesim bin/temporal-dev ## Build the programs into bin/
