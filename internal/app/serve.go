@@ -79,7 +79,9 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 	})
 	group.Go(func() error {
 		<-running.Done()
-		draining, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.Config.Timing.ShutdownGrace)
+		// Whoever came last may wait as long as anybody: only then does the grace for its answer begin.
+		grace := a.Config.Timing.MaximumWait + a.Config.Timing.ShutdownGrace
+		draining, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 		defer cancel()
 		return server.Shutdown(draining)
 	})

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"payonce/internal/testkit/services"
+	"payonce/internal/timing"
 	"payonce/stripesim/control"
 )
 
@@ -75,9 +76,13 @@ func (s *System) process(arguments ...string) *Process {
 	require.NoError(s.t, err)
 	keyset := filepath.Join(s.t.TempDir(), "keyset.json")
 	require.NoError(s.t, os.WriteFile(keyset, s.Config.Keyset, 0o600))
+	durations := "quick"
+	if s.Config.Timing == timing.Production() {
+		durations = "production"
+	}
 	command := exec.CommandContext(context.Background(), binary, append(arguments,
 		"--database-url", s.Config.DatabaseURL, "--temporal", s.Config.TemporalAddress, "--namespace", s.Config.TemporalNamespace,
-		"--task-queue", s.Config.TaskQueue, "--stripe-url", s.Config.StripeURL, "--keyset-file", keyset, "--timing", "quick",
+		"--task-queue", s.Config.TaskQueue, "--stripe-url", s.Config.StripeURL, "--keyset-file", keyset, "--timing", durations,
 		"--allow-loopback", strings.Join(s.Config.AllowedLoopback, ","), "--log-level", "error")...)
 	command.Stderr = os.Stderr
 	output, err := command.StdoutPipe()
