@@ -105,6 +105,7 @@ func TestAnEventIsDurableBeforeItIsAcknowledged(t *testing.T) {
 	require.Equal(t, payments.StatusRequiresPaymentMethod, declined.Status)
 	s.Settle()
 	stopWorker()
+	s.Exec(`UPDATE payonce.payments SET next_poll_at = next_poll_at + interval '1 day'`) // the event alone tells
 	s.Fault(control.Rule{Match: control.Match{EventType: "charge.succeeded"}, Fault: control.FaultDrop})
 	_, err := s.Twin.Pay(t.Context(), declined.PaymentIntent, control.Pay{PaymentMethod: "pm_card_visa"})
 	require.NoError(t, err)
