@@ -1,6 +1,8 @@
 package boundaries_test
 
 import (
+	"time"
+
 	"github.com/stretchr/testify/require"
 
 	"payonce/activities"
@@ -31,10 +33,11 @@ func (w *world) refuse(reference string) {
 	w.learn(reference, activities.Learnt{Answer: &activities.AnsweredCall{Status: 400, Refusal: &refusal}})
 }
 
-// expire lets the command's deadline pass before it was sent.
+// expire lets the create's deadline pass before it was sent.
 func (w *world) expire(reference string) {
 	w.t.Helper()
-	w.learn(reference, activities.Learnt{Source: activities.SourceEngine, Unsent: true})
+	w.advance(w.timing.CommandDeadline + time.Second)
+	require.NoError(w.t, w.activities.ExpireUnsent(w.t.Context(), w.payment(offer{Identity: reference})))
 }
 
 // decline lets Stripe decline the first confirm.
