@@ -30,8 +30,16 @@ func (a *Activities) Apply(ctx context.Context, id payments.PaymentID, learnt Le
 		}
 		if misfit := misfit(s.payment, learnt.Intent); misfit != "" {
 			ch = change{after: s.payment, verdict: VerdictQuarantined}
-			applied = Applied{Verdict: VerdictQuarantined, Step: s.step()}
+			surplus := s.payment.IntentID != "" && s.payment.IntentID != learnt.Intent.ID && !learnt.Intent.Status.Absorbing()
+			applied = Applied{Verdict: VerdictQuarantined, Step: s.step(), Surplus: surplus}
 			return a.quarantine(ctx, tx, s, learnt, misfit)
+		}
+		if learnt.Unsent {
+			if unsent, err := stillUnsent(ctx, tx, s.next()); err != nil || !unsent {
+				ch = change{after: s.payment, verdict: VerdictStale}
+				applied = Applied{Verdict: VerdictStale, Step: s.step()}
+				return err
+			}
 		}
 		ch = decide(s, learnt)
 		if err := a.write(ctx, tx, s, learnt, &ch); err != nil {

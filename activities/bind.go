@@ -53,6 +53,7 @@ func (a *Activities) quarantine(ctx context.Context, tx pgx.Tx, s situation, lea
 			WHERE id = $1 AND review_reason IS NULL`, s.payment.ID.UUID,
 			evidence(map[string]any{"intent": intent.ID, "why": why, "amount_received": intent.AmountReceived}))
 	}
+	queueAnsweredCall(batch, learnt.Answer)
 	queueEvent(batch, s.payment, learnt, string(VerdictQuarantined), why)
 	if batch.Len() == 0 {
 		return nil
@@ -63,7 +64,7 @@ func (a *Activities) quarantine(ctx context.Context, tx pgx.Tx, s situation, lea
 	return nil
 }
 
-// markUnknown takes a command out of the queue and marks its payment for review.
+// markUnknown takes a command out of the queue, with the confirm that was to answer it, and marks its payment for review.
 func (a *Activities) markUnknown(ctx context.Context, id payments.PaymentID, record payments.RecordID, call boundaries.Call) error {
 	facts := evidence(map[string]any{"record": record, "idempotency_key": call.Key, "operation": call.Operation, "last_answer": call.Code})
 	err := pgx.BeginFunc(ctx, a.Pool, func(tx pgx.Tx) error {
@@ -73,7 +74,7 @@ func (a *Activities) markUnknown(ctx context.Context, id payments.PaymentID, rec
 			WHERE id = $1 AND review_reason IS NULL`, id.UUID, facts)
 		batch.Queue(`
 			UPDATE payonce.idempotency_records SET status = 'unknown', lease_until = NULL, next_wake_at = NULL
-			WHERE id = $1 AND status = 'in_progress'`, record.UUID)
+			WHERE id IN ($1, (SELECT answered_by FROM payonce.idempotency_records WHERE id = $1)) AND status = 'in_progress'`, record.UUID)
 		batch.Queue(`UPDATE payonce.provider_calls SET status = 'unknown' WHERE idempotency_key = $1 AND status = 'sent'`, call.Key)
 		return tx.SendBatch(ctx, batch).Close()
 	})

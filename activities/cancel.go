@@ -39,6 +39,6 @@ func (a *Activities) CancelIntent(ctx context.Context, in workflows.Act) (workfl
 		// A refused cancel met another state: what the intent is now decides.
 		return a.readIntent(ctx, in, s, c, result.call)
 	default:
-		return a.applied(ctx, s, c, result.learnt())
+		return a.applied(ctx, s, c, result.call, result.learnt())
 	}
 }

@@ -27,7 +27,7 @@ func (a *Activities) ConfirmIntent(ctx context.Context, in workflows.Act) (workf
 	result, err := a.send(ctx, in, s, c, "/v1/payment_intents/"+url.PathEscape(s.payment.IntentID)+"/confirm", confirmBody(confirm))
 	switch {
 	case errors.Is(err, boundaries.ErrUnsent):
-		return a.applied(ctx, s, c, Learnt{Source: SourceEngine, EffectiveAt: s.now, Unsent: true})
+		return a.unsent(ctx, s)
 	case errors.Is(err, boundaries.ErrSettled):
 		return a.ReadPayment(ctx, in)
 	case err != nil:
@@ -35,7 +35,7 @@ func (a *Activities) ConfirmIntent(ctx context.Context, in workflows.Act) (workf
 	case result.look:
 		return a.readIntent(ctx, in, s, c, result.call)
 	default:
-		return a.applied(ctx, s, c, result.learnt())
+		return a.applied(ctx, s, c, result.call, result.learnt())
 	}
 }
 

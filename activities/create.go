@@ -25,7 +25,7 @@ func (a *Activities) CreateIntent(ctx context.Context, in workflows.Act) (workfl
 	result, err := a.send(ctx, in, s, c, "/v1/payment_intents", createBody(s.payment))
 	switch {
 	case errors.Is(err, boundaries.ErrUnsent):
-		return a.applied(ctx, s, c, Learnt{Source: SourceEngine, EffectiveAt: s.now, Unsent: true})
+		return a.unsent(ctx, s)
 	case errors.Is(err, boundaries.ErrSettled):
 		return a.ReadPayment(ctx, in)
 	case err != nil:
@@ -33,7 +33,7 @@ func (a *Activities) CreateIntent(ctx context.Context, in workflows.Act) (workfl
 	case result.look:
 		return a.findIntent(ctx, s, c, result.call)
 	default:
-		return a.applied(ctx, s, c, result.learnt())
+		return a.applied(ctx, s, c, result.call, result.learnt())
 	}
 }
 
@@ -59,12 +59,16 @@ func createBody(p payments.Payment) url.Values {
 	return body
 }
 
-// applied applies and tells the workflow where that leaves the payment. An answer to our own call that does not fit the payment leaves the
-// command's outcome unknown: a person decides.
-func (a *Activities) applied(ctx context.Context, s situation, c *command, learnt Learnt) (workflows.Step, error) {
+// applied applies what a command's call brought and tells the workflow where that leaves the payment. What does not fit the payment leaves the
+// command's outcome unknown: a person decides. A surplus intent is none of that: the payment has its own.
+func (a *Activities) applied(ctx context.Context, s situation, c *command, call boundaries.Call, learnt Learnt) (workflows.Step, error) {
 	result, err := a.Apply(ctx, s.payment.ID, learnt)
-	if err == nil && result.Verdict == VerdictQuarantined && learnt.Answer != nil {
-		return a.unknown(ctx, s, c, learnt.Answer.Call)
+	switch {
+	case err != nil || result.Verdict != VerdictQuarantined:
+		return result.Step, err
+	case c.operation == payments.OperationCreate && result.Surplus:
+		return result.Step, a.CancelSurplus(ctx, s.payment, learnt.Intent.ID)
+	default:
+		return a.unknown(ctx, s, c, call)
 	}
-	return result.Step, err
 }

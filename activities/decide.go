@@ -69,13 +69,17 @@ func (ch *change) end(s situation, failure payments.Failure, status payments.Sta
 
 // follow binds the intent, books what it took and moves the status if the intent is ahead.
 func (ch *change) follow(s situation, learnt Learnt, intent stripeapi.Intent) {
+	if ch.after.ClientSecret == "" {
+		ch.after.ClientSecret = intent.ClientSecret
+	}
 	if ch.after.IntentID == "" {
-		ch.after.IntentID, ch.after.ClientSecret = intent.ID, intent.ClientSecret
+		ch.after.IntentID = intent.ID
 		ch.facts = append(ch.facts, "intent_created")
 		ch.verdict = VerdictApplied
 	}
 	ch.book(s, learnt, intent)
 	if !learnt.fresh(s.payment) {
+		ch.exists(s)
 		return
 	}
 	if begun := learnt.BegunAt; !begun.IsZero() && (s.payment.ReadBegunAt == nil || begun.After(*s.payment.ReadBegunAt)) {
@@ -87,6 +91,15 @@ func (ch *change) follow(s situation, learnt Learnt, intent stripeapi.Intent) {
 	}
 	ch.move(statusFor(ch.after, s, intent), intent)
 	ch.after.AmountCapturable = intent.AmountCapturable
+}
+
+// exists moves a payment without a confirm to what is least true of it once its intent is known, also from an old snapshot: the answer to its
+// create is the same whoever brings the intent first.
+func (ch *change) exists(s situation) {
+	if ch.after.Status == payments.StatusSubmitted && s.openConfirm() == nil {
+		ch.after.Status = payments.StatusRequiresPaymentMethod
+		ch.facts = append(ch.facts, string(payments.StatusRequiresPaymentMethod))
+	}
 }
 
 // fresh tells whether the intent in the fact may move the status: an absorbing state is true in any snapshot, any other only from a read that no
@@ -110,6 +123,9 @@ func (ch *change) move(to payments.Status, intent stripeapi.Intent) {
 	}
 	if to == payments.StatusSucceeded || to == payments.StatusRequiresCapture {
 		ch.after.LastError = nil
+	}
+	if to == payments.StatusSucceeded {
+		ch.after.Failure = nil // it was to end otherwise, and was paid first
 	}
 }
 

@@ -33,7 +33,7 @@ type Learnt struct {
 	LastSendEnd *time.Time        // with SourceRead: the command's newest send had ended by then, so its decline may be read off the intent
 	Event       *uuid.UUID        // the stored event, to be marked in the same commit
 	Implied     bool              // the fact implies the postings and messages of the state we hold: they are offered again, and counted
-	Unsent      bool              // the open command's deadline passed before it was sent
+	Unsent      bool              // the next command's deadline passed before it was sent; dropped when its call was frozen meanwhile
 }
 
 // AnsweredCall is a definite answer to a call of ours.
@@ -50,6 +50,7 @@ type AnsweredCall struct {
 type Applied struct {
 	Step    workflows.Step
 	Verdict Verdict
+	Surplus bool // with VerdictQuarantined: an open intent of a payment that is bound to another
 }
 
 // Verdict is how a fact met the payment; an event is marked with it.

@@ -30,7 +30,7 @@ func (a *Activities) findIntent(ctx context.Context, s situation, c *command, ca
 		return workflows.Step{}, notYet("list intents", 0, err)
 	}
 	if found != nil {
-		return a.applied(ctx, s, c, Learnt{Source: SourceRead, Intent: found, BegunAt: s.now, EffectiveAt: found.Created})
+		return a.applied(ctx, s, c, call, Learnt{Source: SourceRead, Intent: found, BegunAt: s.now, EffectiveAt: found.Created})
 	}
 	return a.notExecuted(ctx, s, c, call)
 }
@@ -77,6 +77,9 @@ func (a *Activities) readIntent(ctx context.Context, in workflows.Act, s situati
 	})
 	if err != nil {
 		return workflows.Step{}, err
+	}
+	if result.Verdict == VerdictQuarantined {
+		return a.unknown(ctx, s, c, call) // what was read is no proof of absence
 	}
 	after, err := a.read(ctx, in.Payment)
 	if err != nil {

@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"payonce/internal/paymentstore"
 	"payonce/internal/stripeapi"
 	"payonce/payments"
+	"payonce/workflows"
 )
 
 // ReadAtStripe reads the payment's intent and says when the read began, by payonce.clock().
@@ -55,6 +58,31 @@ func (a *Activities) ExpireUnsent(ctx context.Context, id payments.PaymentID) er
 	if err != nil || newest != nil {
 		return err
 	}
-	_, err = a.Apply(ctx, id, Learnt{Source: SourceEngine, EffectiveAt: s.now, Unsent: true})
+	_, err = a.unsent(ctx, s)
 	return err
+}
+
+// unsent ends the payment of a command whose deadline passed before its call was frozen.
+func (a *Activities) unsent(ctx context.Context, s situation) (workflows.Step, error) {
+	applied, err := a.Apply(ctx, s.payment.ID, Learnt{Source: SourceEngine, EffectiveAt: s.now, Unsent: true})
+	return applied.Step, err
+}
+
+// stillUnsent tells, under its record's lock, whether the command is open and no call of it is frozen: one that was being frozen when the deadline
+// passed is sent. Lock order: payment, record.
+func stillUnsent(ctx context.Context, tx pgx.Tx, c *command) (bool, error) {
+	if c == nil || c.operation == payments.OperationCancel {
+		return false, nil
+	}
+	var open, frozen bool
+	err := tx.QueryRow(ctx, `SELECT status = 'in_progress' FROM payonce.idempotency_records WHERE id = $1 FOR NO KEY UPDATE`, c.record.UUID).Scan(&open)
+	if err != nil {
+		return false, fmt.Errorf("lock record: %w", err)
+	}
+	// A new statement: a call that was frozen while the lock was waited for is invisible to the one before.
+	err = tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM payonce.provider_calls WHERE record = $1)`, c.record.UUID).Scan(&frozen)
+	if err != nil {
+		return false, fmt.Errorf("read calls: %w", err)
+	}
+	return open && !frozen, nil
 }

@@ -80,13 +80,14 @@ func scanCommand(row pgx.CollectableRow) (command, error) {
 }
 
 // next is the command to act on: the lowest open one that waits for an act of ours. A create whose intent exists waits for its confirm, and a
-// refused or unsent confirm for the cancel that ends its payment.
+// refused or unsent confirm for the cancel that ends its payment. A confirm behind a create whose outcome is unknown waits until the intent is known.
 func (s situation) next() *command {
 	for i := range s.open {
 		c := &s.open[i]
 		created := c.operation == payments.OperationCreate && s.payment.IntentID != ""
 		ending := c.operation == payments.OperationConfirm && s.payment.Failure != nil
-		if c.status == boundaries.RecordInProgress && !created && !ending {
+		early := c.operation != payments.OperationCreate && s.payment.IntentID == ""
+		if c.status == boundaries.RecordInProgress && !created && !ending && !early {
 			return c
 		}
 	}

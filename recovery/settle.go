@@ -74,15 +74,14 @@ func (a *Applier) apply(ctx context.Context, stored storedEvent, event stripeapi
 		}
 		learnt.Intent, learnt.BegunAt = &intent, begun
 	}
-	applied, err := a.Activities.Apply(ctx, payment.ID, learnt)
-	if err != nil {
-		return err
+	if surplus && learnt.Intent != nil && !learnt.Intent.Status.Absorbing() {
+		// Before the event is settled: one that is settled never comes here again.
+		if err := a.Activities.CancelSurplus(ctx, payment, event.IntentID); err != nil {
+			return err
+		}
 	}
-	open := event.Intent != nil && !event.Intent.Status.Absorbing()
-	if applied.Verdict == activities.VerdictQuarantined && surplus && open {
-		return a.Activities.CancelSurplus(ctx, payment, event.IntentID)
-	}
-	return nil
+	_, err := a.Activities.Apply(ctx, payment.ID, learnt)
+	return err
 }
 
 // impliesMoney tells whether an event of the type says again that money was taken.
