@@ -133,9 +133,11 @@ func migrate(db database, logger log.Logger) error {
 // a second on two cores. A search by another attribute still works, by scanning.
 // The server's authors do not support this: when the server's version is raised
 // and one of its migrations names a dropped index, recreate that index first.
-var keptIndexes = []string{
-	"executions_visibility_pkey", "default_idx", "by_workflow_id", "by_workflow_type",
-	"by_status", "by_execution_time", "by_temporal_namespace_division",
+func keptIndexes() []string {
+	return []string{
+		"executions_visibility_pkey", "default_idx", "by_workflow_id", "by_workflow_type",
+		"by_status", "by_execution_time", "by_temporal_namespace_division",
+	}
 }
 
 // dropUnusedIndexes drops every index of executions_visibility that is not kept.
@@ -157,7 +159,7 @@ func dropUnusedIndexes(ctx context.Context, visibility database) error {
 	}
 	batch := &pgx.Batch{}
 	for _, name := range names {
-		if !slices.Contains(keptIndexes, name) {
+		if !slices.Contains(keptIndexes(), name) {
 			batch.Queue("DROP INDEX IF EXISTS " + pgx.Identifier{name}.Sanitize())
 		}
 	}

@@ -30,6 +30,9 @@ const (
 	File = ".payonce/test.env"
 )
 
+// command is what a developer types.
+const command = "go run ./internal/testkit/teststack"
+
 // Where are the addresses of both services.
 type Where struct {
 	PostgresURL string // of the superuser
@@ -57,8 +60,8 @@ func find(variable string) (string, error) {
 	if value := lookUp(text, variable); value != "" {
 		return value, nil
 	}
-	return "", fmt.Errorf("%s is not set and %s does not name it: run `go run ./internal/testkit/teststack up` in another terminal, "+
-		"or the tests as `go run ./internal/testkit/teststack -- go test ./...`", variable, File)
+	return "", fmt.Errorf("%s is not set and %s does not name it: run `%s up` in another terminal, or the tests as `%s -- go test ./...`",
+		variable, File, command, command)
 }
 
 func lookUp(text []byte, variable string) string {

@@ -76,6 +76,7 @@ func Namespace(t testing.TB) string {
 
 func unique(t testing.TB) string {
 	t.Helper()
+	t.Helper()
 	name := strings.NewReplacer("/", "-", " ", "-", "#", "-").Replace(t.Name())
 	return name[:min(len(name), 60)] + "-" + uuid.NewString()[:13]
 }
