@@ -56,7 +56,7 @@ func (a *App) Handler(ctx context.Context) (handler http.Handler, background fun
 	background = func(ctx context.Context) error {
 		group, ctx := errgroup.WithContext(ctx)
 		group.Go(func() error { hooks.Run(ctx); return nil })
-		group.Go(func() error { return a.repeats.Run(ctx, a.System, repeatsEvery) })
+		group.Go(func() error { return a.repeats.Run(ctx, a.System, repeatsEvery, a.Log) })
 		return group.Wait()
 	}
 	return handler, background, nil
