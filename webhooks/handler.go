@@ -26,8 +26,9 @@ const MaxBody = 1 << 20
 // Reasons for which an event is stored as ignored.
 const (
 	IgnoredType    = "type_not_consumed"
-	IgnoredMode    = "mode_not_known"    // a test event at a live deployment, or the reverse
-	IgnoredAccount = "account_not_known" // of a connected account that is not ours to handle
+	IgnoredMode    = "mode_not_known"     // a test event at a live deployment, or the reverse
+	IgnoredAccount = "account_not_known"  // of a connected account that is not ours to handle
+	IgnoredSigner  = "signer_not_trusted" // signed with a secret that does not speak for the account and mode that it names
 )
 
 // Config is what a Handler needs. Every field is required.
@@ -129,7 +130,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer(w, http.StatusBadRequest, `{"error":"event_invalid"}`)
 		return
 	}
-	h.store(w, r, signer.Account, event, body)
+	h.store(w, r, signer, event, body)
 }
 
 func (h *Handler) verify(r *http.Request, body []byte) (tenants.WebhookSecret, error) {
@@ -145,7 +146,7 @@ func (h *Handler) verify(r *http.Request, body []byte) (tenants.WebhookSecret, e
 }
 
 // store commits the event and answers. It does not end with the sender's connection: an event that is being stored is stored.
-func (h *Handler) store(w http.ResponseWriter, r *http.Request, signer payments.Account, event envelope, body []byte) {
+func (h *Handler) store(w http.ResponseWriter, r *http.Request, signer tenants.WebhookSecret, event envelope, body []byte) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), h.config.StoreWithin)
 	defer cancel()
 	account, ignored := h.judge(signer, event)
@@ -172,24 +173,44 @@ func (h *Handler) store(w http.ResponseWriter, r *http.Request, signer payments.
 
 // judge names the account and mode of an event, and why it is not consumed, if so. The account is the one whose secret
 // verified the delivery; on a platform's endpoint the connected account that the event names wins
-// (https://docs.stripe.com/connect/webhooks).
-func (h *Handler) judge(signer payments.Account, event envelope) (account payments.Account, ignored string) {
-	account = payments.Account{ID: signer.ID, Livemode: event.Livemode}
+// (https://docs.stripe.com/connect/webhooks). A signer that does not speak for what it names is kept under its own account,
+// where it cannot take the place of a true event.
+func (h *Handler) judge(signer tenants.WebhookSecret, event envelope) (account payments.Account, ignored string) {
+	account = payments.Account{ID: signer.Account.ID, Livemode: event.Livemode}
 	if event.Account != "" {
 		account.ID = event.Account
 	}
 	otherMode := payments.Account{ID: account.ID, Livemode: !account.Livemode}
-	accounts := h.known.Load().accounts
+	known := h.known.Load()
 	switch {
-	case accounts[account] && consumed(event.Type):
+	case known.accounts[account] && !known.speaks(signer, account):
+		return signer.Account, IgnoredSigner
+	case known.accounts[account] && consumed(event.Type):
 		return account, ""
-	case accounts[account]:
+	case known.accounts[account]:
 		return account, IgnoredType
-	case accounts[otherMode]:
+	case known.accounts[otherMode]:
 		return account, IgnoredMode
 	default:
 		return account, IgnoredAccount
 	}
+}
+
+// speaks tells whether the holder of a signing secret may tell of the account. An account that has secrets of its own is told of by those alone; a
+// connected account without one by its platform's, where a secret of test mode never speaks for live mode. Whoever holds one account's secret
+// could else make another's payments paid.
+func (k *known) speaks(signer tenants.WebhookSecret, account payments.Account) bool {
+	own := false
+	for _, secret := range k.secrets {
+		if secret.Account != account {
+			continue
+		}
+		if secret.Secret == signer.Secret {
+			return true
+		}
+		own = true
+	}
+	return !own && (signer.Account.Livemode || !account.Livemode)
 }
 
 func answer(w http.ResponseWriter, status int, body string) {
