@@ -9,14 +9,18 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"golang.org/x/sync/errgroup"
 
 	"payonce/activities"
 	"payonce/internal/timing"
 	"payonce/payments"
 )
 
-// relayBatch bounds one round of the relay.
-const relayBatch = 100
+// Bounds of one round of the relay.
+const (
+	relayBatch    = 100
+	relayParallel = 16
+)
 
 // Relay wakes the workflow of every command that is open for longer than WakeAfter: the claim and the start are two writes, and a crash between them
 // leaves only the first. While Temporal is down it ends the creates that were not sent in time.
@@ -52,10 +56,16 @@ func (r *Relay) Wake(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("take due commands: %w", err)
 	}
-	var failed []error
-	for _, command := range due {
-		failed = append(failed, r.wakeOne(ctx, command))
+	failed := make([]error, len(due))
+	group := errgroup.Group{}
+	group.SetLimit(relayParallel)
+	for i, command := range due {
+		group.Go(func() error {
+			failed[i] = r.wakeOne(ctx, command)
+			return nil
+		})
 	}
+	_ = group.Wait() // each keeps its own error: one payment holds up no other
 	return len(due), errors.Join(failed...)
 }
 

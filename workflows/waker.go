@@ -15,7 +15,8 @@ import (
 	"payonce/payments"
 )
 
-// Waker starts and wakes payment workflows, without content: a wake-up lost, doubled or late changes nothing.
+// Waker starts and wakes payment workflows, without content: a wake-up lost, doubled or late changes nothing. None takes longer than a workflow
+// task may, so that what is done in Postgres goes on while Temporal is down.
 type Waker struct {
 	Client    client.Client
 	TaskQueue string
@@ -29,6 +30,8 @@ func (w *Waker) SetEager(eager bool) { w.eager.Store(eager) }
 
 // Start starts the workflow of a payment just claimed; one that runs already is left alone.
 func (w *Waker) Start(ctx context.Context, payment payments.PaymentID) error {
+	ctx, cancel := context.WithTimeout(ctx, w.Timing.WorkflowTask)
+	defer cancel()
 	options := w.options(payment)
 	options.EnableEagerStart = w.eager.Load()
 	_, err := w.Client.ExecuteWorkflow(ctx, options, NamePayment, w.input(payment))
@@ -38,6 +41,8 @@ func (w *Waker) Start(ctx context.Context, payment payments.PaymentID) error {
 // Wake signals the payment's workflow and starts it if it is not there. A workflow that has completed says that the payment is over: nothing
 // is to be done, and no error.
 func (w *Waker) Wake(ctx context.Context, payment payments.PaymentID) error {
+	ctx, cancel := context.WithTimeout(ctx, w.Timing.WorkflowTask)
+	defer cancel()
 	_, err := w.Client.SignalWithStartWorkflow(ctx, boundaries.PaymentWorkflowID(payment), SignalWake, nil, w.options(payment),
 		NamePayment, w.input(payment))
 	return w.ended(err)
