@@ -38,20 +38,21 @@ func acquire(ctx context.Context, databaseURL string) (*pgx.Conn, error) {
 // takes the lock again; it returns an error only when another process was
 // faster, because then two servers would fight over the shards.
 func hold(ctx context.Context, conn *pgx.Conn, databaseURL string) error {
-	for {
+	for ctx.Err() == nil {
 		_, err := conn.WaitForNotification(ctx) // nobody notifies: returns when the connection ends
 		if err == nil {
 			continue
 		}
 		_ = conn.Close(context.WithoutCancel(ctx))
 		conn, err = reacquire(ctx, databaseURL)
-		if ctx.Err() != nil {
-			return nil
-		}
-		if err != nil {
+		if err != nil && ctx.Err() == nil {
 			return fmt.Errorf("lost the single-instance lock: %w", err)
 		}
 	}
+	if conn != nil {
+		return conn.Close(context.WithoutCancel(ctx))
+	}
+	return nil
 }
 
 func reacquire(ctx context.Context, databaseURL string) (*pgx.Conn, error) {
