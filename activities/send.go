@@ -76,7 +76,7 @@ func (a *Activities) sendOnce(ctx context.Context, in workflows.Act, credentials
 	}
 	sending, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	answer, err := a.Stripe.Send(sending, credentials, stripeapi.Request{IdempotencyKey: call.Key, Path: call.Path, Body: call.Body})
+	answer, err := a.Stripe.Send(sending, credentials, stripeapi.Request{IdempotencyKey: call.Key, Path: call.Path, Body: call.Body, Version: call.Version})
 	if err == nil {
 		return sent{call: call, answer: &answer}, nil
 	}

@@ -32,7 +32,7 @@ func (a *Activities) CancelSurplus(ctx context.Context, p payments.Payment, inte
 	}
 	sending, cancel := context.WithTimeout(ctx, a.Timing.Send)
 	defer cancel()
-	_, err = a.Stripe.Send(sending, credentials, stripeapi.Request{IdempotencyKey: key.IdempotencyKey(), Path: path, Body: body})
+	_, err = a.Stripe.Send(sending, credentials, stripeapi.Request{IdempotencyKey: key.IdempotencyKey(), Path: path, Body: body, Version: stripeapi.APIVersion})
 	var refusal *stripeapi.Error
 	status := 200
 	switch {

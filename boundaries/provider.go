@@ -37,6 +37,7 @@ type Call struct {
 	Generation  int
 	Path        string
 	Body        []byte
+	Version     string // Stripe-Version
 	Account     payments.Account
 	Status      CallStatus
 	Sends       int
@@ -108,7 +109,7 @@ func (c *Calls) Begin(ctx context.Context, freeze Freeze) (Call, error) {
 		freeze.Payment.UUID, freeze.Key.ResourceKind, freeze.Key.ResourceID, freeze.Key.Operation, freeze.Key.Attempt, // 6-10
 		freeze.Key.Generation, freeze.Path, sealed, sum[:], freeze.Version, freeze.Account.ID, freeze.Account.Livemode, // 11-17
 		c.timing.BlindResend, // 18
-	).Scan(&call.Fence, &call.Key, &call.Generation, &call.Path, &stored, &call.Account.ID, &call.Account.Livemode,
+	).Scan(&call.Fence, &call.Key, &call.Generation, &call.Path, &stored, &call.Version, &call.Account.ID, &call.Account.Livemode,
 		&call.Status, &call.Sends, &call.FirstSentAt, &call.LastSentAt)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Call{}, c.whyNotBegun(ctx, freeze)
@@ -140,7 +141,7 @@ const beginCall = `
 		SET sends = c.sends + 1, last_sent_at = excluded.last_sent_at, ended_at = NULL
 		WHERE c.status = 'sent' AND c.first_sent_at + $18::interval > excluded.first_sent_at
 		RETURNING c.*)
-	SELECT leased.fence, call.idempotency_key, call.generation, call.path, call.body, call.account, call.livemode,
+	SELECT leased.fence, call.idempotency_key, call.generation, call.path, call.body, call.api_version, call.account, call.livemode,
 	       call.status, call.sends, call.first_sent_at, call.last_sent_at
 	FROM leased, call`
 

@@ -73,6 +73,7 @@ type Request struct {
 	IdempotencyKey uuid.UUID
 	Path           string // from /v1
 	Body           []byte // form-encoded, sent as it is
+	Version        string // Stripe-Version that it was frozen with
 }
 
 // Answer is a 2xx.
@@ -88,7 +89,7 @@ type Answer struct {
 func (c *Client) Send(ctx context.Context, credentials Credentials, request Request) (Answer, error) {
 	key := request.IdempotencyKey.String()
 	intent := &stripe.PaymentIntent{}
-	err := c.call(ctx, http.MethodPost, request.Path, credentials, &key, bytes.NewBuffer(request.Body), intent)
+	err := c.call(ctx, http.MethodPost, request.Path, request.Version, credentials, &key, bytes.NewBuffer(request.Body), intent)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -104,7 +105,7 @@ func (c *Client) Send(ctx context.Context, credentials Credentials, request Requ
 // ReadIntent reads a PaymentIntent by its id; strongly consistent, unlike search.
 func (c *Client) ReadIntent(ctx context.Context, credentials Credentials, id string) (Intent, error) {
 	intent := &stripe.PaymentIntent{}
-	if err := c.call(ctx, http.MethodGet, "/v1/payment_intents/"+url.PathEscape(id), credentials, nil, nil, intent); err != nil {
+	if err := c.call(ctx, http.MethodGet, "/v1/payment_intents/"+url.PathEscape(id), APIVersion, credentials, nil, nil, intent); err != nil {
 		return Intent{}, err
 	}
 	return intentOf(intent, credentials.Account), nil
@@ -131,7 +132,7 @@ func (c *Client) ListIntents(ctx context.Context, credentials Credentials, from,
 		query.Set("starting_after", after)
 	}
 	list := &stripe.PaymentIntentList{}
-	if err := c.call(ctx, http.MethodGet, "/v1/payment_intents?"+query.Encode(), credentials, nil, nil, list); err != nil {
+	if err := c.call(ctx, http.MethodGet, "/v1/payment_intents?"+query.Encode(), APIVersion, credentials, nil, nil, list); err != nil {
 		return Page{}, err
 	}
 	page := Page{More: list.HasMore, Intents: make([]Intent, 0, len(list.Data))}
@@ -141,10 +142,10 @@ func (c *Client) ListIntents(ctx context.Context, credentials Credentials, from,
 	return page, nil
 }
 
-func (c *Client) call(ctx context.Context, method, path string, credentials Credentials, key *string, body *bytes.Buffer,
+func (c *Client) call(ctx context.Context, method, path, version string, credentials Credentials, key *string, body *bytes.Buffer,
 	into stripe.LastResponseSetter,
 ) error {
-	params := &stripe.Params{Context: ctx, IdempotencyKey: key}
+	params := &stripe.Params{Context: ctx, IdempotencyKey: key, Headers: http.Header{"Stripe-Version": {version}}}
 	request, err := c.backend.NewRequest(method, path, credentials.SecretKey, "application/x-www-form-urlencoded", params)
 	if err != nil {
 		return &NotSentError{Cause: err}
