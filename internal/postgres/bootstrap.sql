@@ -7,7 +7,11 @@ DECLARE
 BEGIN
     FOREACH role_name IN ARRAY ARRAY['payonce_owner', 'payonce_tenant', 'payonce_system', 'payonce_twin'] LOOP
         IF NOT EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = role_name) THEN
-            EXECUTE format('CREATE ROLE %I LOGIN', role_name);
+            BEGIN
+                EXECUTE format('CREATE ROLE %I LOGIN', role_name);
+            EXCEPTION WHEN duplicate_object OR unique_violation THEN
+                NULL; -- another database of this cluster is being migrated at the same moment
+            END;
         END IF;
     END LOOP;
     IF NOT EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname = 'payonce') THEN
