@@ -79,6 +79,9 @@ func (a *Activities) write(ctx context.Context, tx pgx.Tx, s situation, learnt L
 			return err
 		}
 	}
+	if learnt.fromOutside() && ch.after.Status.Terminal() && !s.payment.Status.Terminal() {
+		a.queueLastWake(batch, s.payment.ID)
+	}
 	queueFacts(batch, s.payment.ID, learnt, ch.facts)
 	if !s.fencedOut(learnt.Answer) {
 		queueAnsweredCall(batch, learnt.Answer)
@@ -207,8 +210,7 @@ func (a *Activities) announce(ctx context.Context, ch change, learnt Learnt) {
 	if len(ch.messages) > 0 {
 		a.Nudge()
 	}
-	fromOutside := learnt.Source == SourceEvent || learnt.Source == SourcePoll
-	if fromOutside && (len(ch.facts) > 0 || len(ch.settled) > 0) {
+	if learnt.fromOutside() && (len(ch.facts) > 0 || len(ch.settled) > 0) {
 		if err := a.Waker.Wake(ctx, ch.after.ID); err != nil {
 			a.Log.Warn("the workflow was not woken: the relay will", "payment", ch.after.ID, "error", err)
 		}

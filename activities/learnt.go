@@ -36,6 +36,9 @@ type Learnt struct {
 	Unsent      bool              // the next command's deadline passed before it was sent; dropped when its call was frozen meanwhile
 }
 
+// fromOutside tells whether the payment's workflow may not know of the fact: none of its acts brought it.
+func (l Learnt) fromOutside() bool { return l.Source == SourceEvent || l.Source == SourcePoll }
+
 // AnsweredCall is a definite answer to a call of ours.
 type AnsweredCall struct {
 	Call      boundaries.Call

@@ -78,6 +78,13 @@ func (a *Activities) queueSettlement(batch *pgx.Batch, p payments.Payment, c com
 	return nil
 }
 
+// queueLastWake lets the relay wake the workflow of a payment that ended without it, and once only: if this process dies before its own wake-up,
+// the workflow would sleep for ever. The first command's record carries the wake-up.
+func (a *Activities) queueLastWake(batch *pgx.Batch, id payments.PaymentID) {
+	batch.Queue(`UPDATE payonce.idempotency_records SET next_wake_at = payonce.clock() + $2::interval, wakes = 0 WHERE payment = $1 AND number = 1`,
+		id.UUID, a.Timing.WakeAfter)
+}
+
 // summaryOf is what is kept of an answer for ever: ids, status, amount, decline code.
 func summaryOf(p payments.Payment) map[string]any {
 	summary := map[string]any{"payment": p.ID, "status": p.Status, "amount": p.Money.Amount, "currency": p.Money.Currency}

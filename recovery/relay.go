@@ -22,8 +22,8 @@ const (
 	relayParallel = 16
 )
 
-// Relay wakes the workflow of every command that is open for longer than WakeAfter: the claim and the start are two writes, and a crash between them
-// leaves only the first. While Temporal is down it ends the creates that were not sent in time.
+// Relay wakes the workflow of every command that is open for longer than WakeAfter, and of every payment that ended without it: the commit and the
+// wake-up are two writes, and a crash between them leaves only the first. While Temporal is down it ends the creates that were not sent in time.
 type Relay struct {
 	Pool       *pgxpool.Pool
 	Activities *activities.Activities
@@ -33,9 +33,11 @@ type Relay struct {
 }
 
 type dueCommand struct {
+	Record    uuid.UUID
 	Payment   uuid.UUID
 	Operation payments.Operation
 	Late      bool
+	Settled   bool // its payment ended without the workflow, which is to learn of it once
 }
 
 // Wake takes the due commands and wakes their workflows. It returns how many it woke.
@@ -47,7 +49,7 @@ func (r *Relay) Wake(ctx context.Context) (int, error) {
 		WHERE id IN (
 			SELECT id FROM payonce.idempotency_records
 			WHERE next_wake_at <= (SELECT payonce.clock()) ORDER BY next_wake_at LIMIT $3 FOR UPDATE SKIP LOCKED)
-		RETURNING payment, operation, coalesce(not_after <= payonce.clock(), false)`,
+		RETURNING id, payment, operation, coalesce(not_after <= payonce.clock(), false), status = 'completed'`,
 		r.Timing.WakeAfter, r.Timing.WakeMaximum, relayBatch)
 	if err != nil {
 		return 0, fmt.Errorf("take due commands: %w", err)
@@ -75,5 +77,12 @@ func (r *Relay) wakeOne(ctx context.Context, command dueCommand) error {
 	if woken != nil && command.Late && command.Operation == payments.OperationCreate {
 		return r.Activities.ExpireUnsent(ctx, payment)
 	}
-	return woken
+	if woken != nil || !command.Settled {
+		return woken
+	}
+	_, err := r.Pool.Exec(ctx, `UPDATE payonce.idempotency_records SET next_wake_at = NULL WHERE id = $1 AND status = 'completed'`, command.Record)
+	if err != nil {
+		return fmt.Errorf("note the last wake-up: %w", err)
+	}
+	return nil
 }
