@@ -27,6 +27,36 @@ func requireOneRequest(t *testing.T, sends []control.Request) {
 	}
 }
 
+// That a key is still in use says that the first send runs, and nothing about the payment: it is neither failed nor canceled, and its caller gets
+// the outcome of that first send.
+func TestAKeyInUseIsNoRefusal(t *testing.T) {
+	t.Parallel()
+	const confirm = "/v1/payment_intents/*/confirm"
+	s := system.Start(t)
+	hold, err := s.Twin.Hold(t.Context(), control.Hold{Method: http.MethodPost, Path: confirm, Point: control.BeforeEffect})
+	require.NoError(t, err)
+	answer, err := s.Post(t.Context(), s.APIKey, "/v1/payments", "K1", system.Order("order-1", 1000), "wait=0")
+	require.NoError(t, err)
+	id := answer.Payment(t).ID
+	s.Eventually("three sends met at Stripe", func() bool { return len(s.Requests(http.MethodPost, confirm)) >= 3 })
+	waiting := s.Payment(id)
+	require.Equal(t, payments.StatusSubmitted, waiting.Status)
+	require.Nil(t, waiting.LastError)
+	require.NoError(t, s.Twin.Release(t.Context(), hold.ID))
+	s.Eventually("its caller gets the outcome", func() bool {
+		answer = s.Create("K1", system.Order("order-1", 1000))
+		return answer.Status != http.StatusAccepted && answer.Status != http.StatusConflict
+	})
+	require.Equal(t, http.StatusCreated, answer.Status, "%s", answer.Body)
+	require.Equal(t, payments.StatusSucceeded, answer.Payment(t).Status)
+	s.Settle()
+	sends := s.Requests(http.MethodPost, confirm)
+	requireOneRequest(t, sends)
+	require.Equal(t, http.StatusConflict, sends[1].Status)
+	require.Empty(t, s.Requests(http.MethodPost, "/v1/payment_intents/*/cancel"))
+	require.Len(t, s.Receiver.Of(t, id.String()), 1)
+}
+
 // A locked object is no answer of the card: it is asked again with the same key, and nobody is told of a decline.
 func TestALockedObjectIsAskedAgainAndIsNoDecline(t *testing.T) {
 	t.Parallel()
