@@ -50,7 +50,7 @@ func createBody(p payments.Payment) url.Values {
 	}
 	body.Set("metadata["+payments.MetadataPayment+"]", p.ID.String())
 	body.Set("metadata["+payments.MetadataTenant+"]", p.Tenant.String())
-	if p.Description != nil {
+	if p.Description != nil && *p.Description != "" { // Stripe takes an empty value for an attempt to unset one, and refuses it on a create
 		body.Set("description", *p.Description)
 	}
 	if p.ReceiptEmail != nil {
