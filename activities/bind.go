@@ -39,8 +39,12 @@ func misfit(p payments.Payment, intent *stripeapi.Intent) string {
 func (a *Activities) quarantine(ctx context.Context, tx pgx.Tx, s situation, learnt Learnt, why string) error {
 	intent := learnt.Intent
 	a.Log.Error("an intent does not fit its payment: quarantined", "payment", s.payment.ID, "intent", intent.ID, "why", why, "event", eventID(learnt.Event))
+	posted, err := suspensePosted(ctx, tx, s.payment.Tenant, intent.LatestCharge)
+	if err != nil {
+		return err
+	}
 	posting, took := ledger.Suspense(ledger.Quarantined{
-		Tenant: s.payment.Tenant, Charge: intent.LatestCharge, Currency: intent.Money.Currency, NewTotal: intent.AmountReceived,
+		Tenant: s.payment.Tenant, Charge: intent.LatestCharge, Currency: intent.Money.Currency, NewTotal: intent.AmountReceived, PreviousTotal: posted,
 		Source: string(learnt.Source), EffectiveAt: learnt.EffectiveAt,
 	})
 	batch := &pgx.Batch{}
@@ -62,6 +66,18 @@ func (a *Activities) quarantine(ctx context.Context, tx pgx.Tx, s situation, lea
 		return fmt.Errorf("quarantine: %w", err)
 	}
 	return nil
+}
+
+// suspensePosted is what the charge has in suspense already; read under the lock of the payment that it names.
+func suspensePosted(ctx context.Context, tx pgx.Tx, tenant payments.TenantID, charge string) (posted int64, err error) {
+	err = tx.QueryRow(ctx, `
+		SELECT coalesce(sum(e.amount), 0)::bigint
+		FROM payonce.ledger_journals j JOIN payonce.ledger_entries e ON e.journal = j.id AND e.amount > 0
+		WHERE j.tenant = $1 AND starts_with(j.posting_key, 'suspense/' || $2 || '/')`, tenant.UUID, charge).Scan(&posted)
+	if err != nil {
+		return 0, fmt.Errorf("read suspense: %w", err)
+	}
+	return posted, nil
 }
 
 // markUnknown takes a command out of the queue, with the confirm that was to answer it, and marks its payment for review.

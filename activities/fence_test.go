@@ -10,7 +10,9 @@ import (
 	"payonce/boundaries"
 	"payonce/internal/stripeapi"
 	"payonce/internal/testkit/system"
+	"payonce/ledger"
 	"payonce/payments"
+	"payonce/stripesim/control"
 	"payonce/workflows"
 )
 
@@ -77,4 +79,41 @@ func TestASurplusIntentIsCanceled(t *testing.T) {
 	s.Settle()
 	require.Equal(t, payment.PaymentIntent, s.Payment(payment.ID).PaymentIntent)
 	require.Equal(t, payments.StatusRequiresPaymentMethod, s.Payment(payment.ID).Status)
+}
+
+// Stripe remembers an error under the cancel's key and repeats it: the cancel goes on under another.
+func TestASurplusIntentIsCanceledBehindARememberedError(t *testing.T) {
+	t.Parallel()
+	s := system.Start(t)
+	payment := s.Create("K1", system.With(system.Order("order-1", 1000), "payment_method", nil)).Payment(t)
+	s.Fault(control.Rule{Match: control.Match{Method: http.MethodPost, Path: "/v1/payment_intents/*/cancel"}, Fault: control.FaultErrorBeforeStored, Times: 1})
+	surplus := s.CreateAtStripe(system.OutsideKey+"doubled-create", s.Requests(http.MethodPost, "/v1/payment_intents")[0].Body)
+	s.Eventually("the surplus intent is canceled", func() bool {
+		for _, book := range s.Books(payment.ID) {
+			if book.ID == surplus {
+				return book.Canceled
+			}
+		}
+		return false
+	})
+	s.Settle()
+}
+
+// Two totals of one charge that fits nothing put the difference in suspense, not their sum.
+func TestAQuarantinedChargeStandsInSuspenseOnce(t *testing.T) {
+	t.Parallel()
+	s := system.Start(t)
+	payment := s.Create("K1", system.With(system.Order("order-1", 1000), "payment_method", nil)).Payment(t)
+	for _, total := range []int64{300, 900, 900} {
+		_, err := s.App.Activities.Apply(t.Context(), payment.ID, activities.Learnt{
+			Source: activities.SourceEvent, EffectiveAt: payment.CreatedAt, Intent: &stripeapi.Intent{
+				ID: "pi_stray", Account: payments.Account{ID: system.AccountID}, Status: stripeapi.IntentSucceeded, LatestCharge: "ch_stray",
+				Money: payments.Money{Amount: 900, Currency: "usd"}, AmountReceived: total, CaptureMethod: payments.CaptureAutomatic,
+			},
+		})
+		require.NoError(t, err)
+	}
+	balance, err := ledger.Balance(t.Context(), s.Owner, s.Tenant, ledger.SuspenseMoney, "usd")
+	require.NoError(t, err)
+	require.EqualValues(t, -900, balance)
 }

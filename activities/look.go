@@ -27,7 +27,7 @@ func (a *Activities) findIntent(ctx context.Context, s situation, c *command, ca
 	}
 	found, err := a.searchList(ctx, credentials, s.payment.ID, call, s.now)
 	if err != nil {
-		return workflows.Step{}, notYet("list intents", 0, err)
+		return workflows.Step{}, notYet("list intents", 0, a.refusedAccount(ctx, s.payment.Account, err))
 	}
 	if found != nil {
 		return a.applied(ctx, s, c, call, Learnt{Source: SourceRead, Intent: found, BegunAt: s.now, EffectiveAt: found.Created})
@@ -69,7 +69,7 @@ func (a *Activities) readIntent(ctx context.Context, in workflows.Act, s situati
 	defer cancel()
 	intent, err := a.Stripe.ReadIntent(reading, credentials, s.payment.IntentID)
 	if err != nil {
-		return workflows.Step{}, notYet("read intent", 0, err)
+		return workflows.Step{}, notYet("read intent", 0, a.refusedAccount(ctx, s.payment.Account, err))
 	}
 	end := call.LastSendEnd(a.Timing.Send)
 	result, err := a.Apply(ctx, s.payment.ID, Learnt{

@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 
 	"payonce/internal/paymentstore"
 	"payonce/internal/stripeapi"
+	"payonce/internal/tenants"
 	"payonce/payments"
 	"payonce/workflows"
 )
@@ -26,7 +28,17 @@ func (a *Activities) ReadAtStripe(ctx context.Context, p payments.Payment, inten
 	reading, cancel := context.WithTimeout(ctx, a.Timing.Send)
 	defer cancel()
 	read, err := a.Stripe.ReadIntent(reading, credentials, intent)
-	return read, begun, err
+	return read, begun, a.refusedAccount(ctx, p.Account, err)
+}
+
+// refusedAccount stops the account when err says that Stripe refuses its key; it returns err.
+func (a *Activities) refusedAccount(ctx context.Context, account payments.Account, err error) error {
+	if err == nil || causeOf(err) != causeAccountStopped {
+		return err
+	}
+	a.Log.Error("Stripe refuses this account: its calls are stopped until an operator resumes it",
+		"account", account.ID, "livemode", account.Livemode, "error", err)
+	return errors.Join(err, tenants.StopAccount(ctx, a.Pool, account, err.Error()))
 }
 
 // Poll reads the intent of an open payment and applies what it is now: for what no event ever told.

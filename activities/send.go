@@ -89,12 +89,7 @@ func (a *Activities) sendOnce(ctx context.Context, in workflows.Act, credentials
 	}
 	switch reaction := reactions[why]; {
 	case why == causeAccountStopped:
-		a.Log.Error("Stripe refuses this account: its calls are stopped until an operator resumes it",
-			"account", credentials.Account.ID, "livemode", credentials.Account.Livemode, "error", err)
-		if stopErr := tenants.StopAccount(ctx, a.Pool, credentials.Account, err.Error()); stopErr != nil {
-			return sent{}, stopErr
-		}
-		return sent{}, notYet(string(why), reaction.pause, err)
+		return sent{}, notYet(string(why), reaction.pause, a.refusedAccount(ctx, credentials.Account, err))
 	case reaction.retry:
 		return sent{}, notYet(string(why), a.pause(reaction, refusal), err)
 	case reaction.look:

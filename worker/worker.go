@@ -32,6 +32,7 @@ func Register(registry worker.Registry, acts *activities.Activities) {
 type Options struct {
 	TaskQueue string
 	Grace     time.Duration // how long running activities may finish when the worker stops; the SDK's default is none
+	OnFatal   func(error)   // called when the worker stops by itself, for instance because its namespace is gone
 	Sticky    time.Duration // how long a task waits for the worker that has the workflow in memory: part of the recovery time after a kill
 }
 
@@ -39,6 +40,7 @@ type Options struct {
 func New(c client.Client, options Options, acts *activities.Activities) worker.Worker {
 	w := worker.New(c, options.TaskQueue, worker.Options{
 		WorkerStopTimeout:                options.Grace,
+		OnFatalError:                     options.OnFatal,
 		StickyScheduleToStartTimeout:     options.Sticky,
 		MaxConcurrentWorkflowTaskPollers: 4,
 		MaxConcurrentActivityTaskPollers: 4,

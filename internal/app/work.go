@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	sdkworker "go.temporal.io/sdk/worker"
 	"golang.org/x/sync/errgroup"
 
 	"payonce/boundaries"
@@ -31,24 +32,37 @@ func (a *App) Work(ctx context.Context, eager bool) error {
 // runWorker starts the worker as soon as Temporal answers: until then the recovery loops work without it.
 func (a *App) runWorker(ctx context.Context, eager bool) error {
 	for {
+		fatal := make(chan error, 1)
 		w := worker.New(a.Temporal, worker.Options{
 			TaskQueue: a.Config.TaskQueue, Grace: a.Config.Timing.ShutdownGrace, Sticky: a.Config.Timing.WorkflowTask,
+			OnFatal: func(err error) { fatal <- err },
 		}, a.Activities)
 		err := w.Start()
 		if err == nil {
-			a.waker.SetEager(eager)
-			a.Log.Info("worker started", "task_queue", a.Config.TaskQueue)
-			<-ctx.Done()
-			a.waker.SetEager(false)
-			w.Stop()
-			return nil
+			if err = a.awaitWorker(ctx, w, fatal, eager); err == nil {
+				return nil
+			}
 		}
-		a.Log.Warn("Temporal does not answer: commands wait in Postgres", "address", a.Config.TemporalAddress, "error", err)
+		a.Log.Warn("no worker: commands wait in Postgres until Temporal answers", "address", a.Config.TemporalAddress, "error", err)
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-time.After(connectAgain):
 		}
+	}
+}
+
+// awaitWorker lets a started worker work until ctx ends, or returns why it stopped by itself: then another is started.
+func (a *App) awaitWorker(ctx context.Context, w sdkworker.Worker, fatal <-chan error, eager bool) error {
+	a.waker.SetEager(eager)
+	defer a.waker.SetEager(false)
+	a.Log.Info("worker started", "task_queue", a.Config.TaskQueue)
+	select {
+	case <-ctx.Done():
+		w.Stop()
+		return nil
+	case err := <-fatal:
+		return fmt.Errorf("the worker stopped by itself: %w", err)
 	}
 }
 

@@ -35,7 +35,7 @@ func Unavailable(err error) bool {
 		case "08", "53", "57":
 			return true
 		}
-		return false
+		return refusal.Code == "25P03" // idle in transaction for too long: the session is gone
 	}
 	var connect *pgconn.ConnectError
 	return errors.As(err, &connect) || pgconn.Timeout(err)
