@@ -12,7 +12,6 @@ import (
 	"payonce/internal/testkit/system"
 	"payonce/ledger"
 	"payonce/payments"
-	"payonce/stripesim/control"
 	"payonce/workflows"
 )
 
@@ -59,44 +58,6 @@ func TestADeclineOfAFencedOutOwnerDoesNotSettleTheCommand(t *testing.T) {
 	replay := s.Create("K1", body)
 	require.Equal(t, http.StatusCreated, replay.Status)
 	require.Equal(t, payments.StatusRequiresPaymentMethod, replay.Payment(t).Status)
-}
-
-// A doubled create leaves two intents: one is bound, the other is kept away and canceled.
-func TestASurplusIntentIsCanceled(t *testing.T) {
-	t.Parallel()
-	s := system.Start(t)
-	payment := s.Create("K1", system.With(system.Order("order-1", 1000), "payment_method", nil)).Payment(t)
-	require.Equal(t, payments.StatusRequiresPaymentMethod, payment.Status)
-	surplus := s.CreateAtStripe(system.OutsideKey+"doubled-create", s.Requests(http.MethodPost, "/v1/payment_intents")[0].Body)
-	s.Eventually("the surplus intent is canceled", func() bool {
-		for _, book := range s.Books(payment.ID) {
-			if book.ID == surplus {
-				return book.Canceled
-			}
-		}
-		return false
-	})
-	s.Settle()
-	require.Equal(t, payment.PaymentIntent, s.Payment(payment.ID).PaymentIntent)
-	require.Equal(t, payments.StatusRequiresPaymentMethod, s.Payment(payment.ID).Status)
-}
-
-// Stripe remembers an error under the cancel's key and repeats it: the cancel goes on under another.
-func TestASurplusIntentIsCanceledBehindARememberedError(t *testing.T) {
-	t.Parallel()
-	s := system.Start(t)
-	payment := s.Create("K1", system.With(system.Order("order-1", 1000), "payment_method", nil)).Payment(t)
-	s.Fault(control.Rule{Match: control.Match{Method: http.MethodPost, Path: "/v1/payment_intents/*/cancel"}, Fault: control.FaultErrorBeforeStored, Times: 1})
-	surplus := s.CreateAtStripe(system.OutsideKey+"doubled-create", s.Requests(http.MethodPost, "/v1/payment_intents")[0].Body)
-	s.Eventually("the surplus intent is canceled", func() bool {
-		for _, book := range s.Books(payment.ID) {
-			if book.ID == surplus {
-				return book.Canceled
-			}
-		}
-		return false
-	})
-	s.Settle()
 }
 
 // Two totals of one charge that fits nothing put the difference in suspense, not their sum.
