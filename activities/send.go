@@ -106,7 +106,7 @@ func (a *Activities) pause(reaction reaction, refusal *stripeapi.Error) time.Dur
 	if refusal != nil {
 		pause = max(pause, refusal.RetryAfter)
 	}
-	return pause + rand.N(pause/2+1) //nolint:gosec // a spread, not a secret
+	return pause + rand.N(pause/2+1)
 }
 
 // answered is what apply is told of the call that a fact answers.

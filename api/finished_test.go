@@ -24,9 +24,9 @@ func TestWakingAFinishedPaymentStartsNothing(t *testing.T) {
 	workflow := boundaries.PaymentWorkflowID(id)
 	require.NoError(t, s.App.Temporal.GetWorkflow(t.Context(), workflow, "").Get(t.Context(), nil))
 	run := func() string {
-		described, err := s.App.Temporal.DescribeWorkflowExecution(t.Context(), workflow, "")
+		described, err := s.App.Temporal.DescribeWorkflow(t.Context(), workflow, "")
 		require.NoError(t, err)
-		return described.WorkflowExecutionInfo.Execution.RunId
+		return described.WorkflowExecution.RunID
 	}
 	finished := run()
 	waker := &workflows.Waker{Client: s.App.Temporal, TaskQueue: s.Config.TaskQueue, Timing: s.Config.Timing}

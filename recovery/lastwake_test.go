@@ -32,9 +32,9 @@ func TestAWorkflowWhoseLastWakeUpWasLostEnds(t *testing.T) {
 	require.Equal(t, payments.StatusSucceeded, s.Payment(payment.ID).Status)
 
 	s.Eventually("the workflow ends", func() bool {
-		described, err := running.Temporal.DescribeWorkflowExecution(t.Context(), boundaries.PaymentWorkflowID(payment.ID), "")
+		described, err := running.Temporal.DescribeWorkflow(t.Context(), boundaries.PaymentWorkflowID(payment.ID), "")
 		require.NoError(t, err)
-		return described.WorkflowExecutionInfo.Status == enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED
+		return described.Status == enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED
 	})
 	s.Eventually("it is not woken again", func() bool {
 		return s.Count(`SELECT count(*) FROM payonce.idempotency_records WHERE next_wake_at IS NOT NULL`) == 0

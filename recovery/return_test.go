@@ -48,9 +48,9 @@ func TestACallerOfADeadProcessIsNotLockedOut(t *testing.T) {
 	}
 	require.Equal(t, http.StatusAccepted, answer.Status, "five minutes later nobody attends it")
 	id := answer.Payment(t).ID
-	woken, err := s.App.Temporal.DescribeWorkflowExecution(t.Context(), boundaries.PaymentWorkflowID(id), "")
+	woken, err := s.App.Temporal.DescribeWorkflow(t.Context(), boundaries.PaymentWorkflowID(id), "")
 	require.NoError(t, err, "the repeat woke the workflow")
-	require.Equal(t, boundaries.PaymentWorkflowID(id), woken.WorkflowExecutionInfo.Execution.WorkflowId)
+	require.Equal(t, boundaries.PaymentWorkflowID(id), woken.WorkflowExecution.ID)
 
 	s.StartWorker()
 	s.Eventually("the caller has its result", func() bool {
