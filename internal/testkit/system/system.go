@@ -151,9 +151,9 @@ func (s *System) startTwin() {
 	require.NoError(s.t, err)
 	server := httptest.NewServer(twin.Handler())
 	s.t.Cleanup(func() {
+		require.NoError(s.t, twin.Close()) // first, since it lets go whom a failed test still holds
 		server.CloseClientConnections()
 		server.Close()
-		require.NoError(s.t, twin.Close())
 		clock.Close()
 	})
 	s.TwinURL = server.URL
