@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"strconv"
@@ -54,11 +55,15 @@ func Open(ctx context.Context, config PoolConfig) (*pgxpool.Pool, error) {
 
 func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
-// WithRole is rawURL with the user replaced by role, for a database that trusts its local roles.
+// errNoURL holds nothing of the text that it refuses: a password may be in it.
+var errNoURL = errors.New("the database url must be a well-formed postgres://… address")
+
+// WithRole is rawURL with the user replaced by role, for a database that trusts its local roles. Keywords and values
+// (host=… user=…) are refused: they would parse as the path of an address that names no host.
 func WithRole(rawURL, role string) (string, error) {
 	parsed, err := url.Parse(rawURL)
-	if err != nil {
-		return "", fmt.Errorf("database url: %w", err)
+	if err != nil || (parsed.Scheme != "postgres" && parsed.Scheme != "postgresql") {
+		return "", errNoURL
 	}
 	parsed.User = url.User(role)
 	return parsed.String(), nil

@@ -95,3 +95,16 @@ func TestATransactionThatLostARaceIsRunAgain(t *testing.T) {
 	require.ErrorIs(t, postgres.InTransaction(context.Background(), pool, func(pgx.Tx) error { tries++; return refused }), refused)
 	require.Equal(t, 1, tries)
 }
+
+func TestAnAddressThatIsRefusedIsNotRepeated(t *testing.T) {
+	for _, refused := range []string{
+		"postgres://u:s3cret@host:port/payonce", "postgres://u:s3%zzcret@host/payonce", "host=db user=u password=s3cret", "s3cret", "",
+	} {
+		_, err := postgres.WithRole(refused, postgres.RoleTenant)
+		require.ErrorContains(t, err, "postgres://")
+		require.NotContains(t, err.Error(), "s3cret")
+	}
+	url, err := postgres.WithRole("postgresql://u:s3cret@db/payonce?sslmode=require", postgres.RoleTenant)
+	require.NoError(t, err)
+	require.Equal(t, "postgresql://payonce_tenant@db/payonce?sslmode=require", url)
+}
