@@ -15,11 +15,8 @@ import (
 	"payonce/payments"
 )
 
-// Bounds of a request.
-const (
-	MaxBody    = 64 << 10         // bytes of a command
-	BodyWithin = 10 * time.Second // in which a body must have arrived
-)
+// MaxBody bounds the bytes of a command.
+const MaxBody = 64 << 10
 
 // CommandBoundary claims commands and waits for their outcome.
 type CommandBoundary interface {
@@ -52,6 +49,8 @@ type Config struct {
 	Timing   timing.Timing
 	Log      *slog.Logger
 	Webhook  http.Handler // answers POST /webhooks/stripe
+
+	BodyWithin time.Duration // in which a body must have arrived
 }
 
 // api answers requests.
@@ -61,7 +60,8 @@ type api struct {
 
 // New makes the handler of every route.
 func New(config Config) (http.Handler, error) {
-	if config.Pool == nil || config.Sealer == nil || config.Commands == nil || config.Waker == nil || config.Ready == nil || config.Log == nil {
+	if config.Pool == nil || config.Sealer == nil || config.Commands == nil || config.Waker == nil || config.Ready == nil || config.Log == nil ||
+		config.BodyWithin <= 0 {
 		return nil, errors.New("api: incomplete configuration")
 	}
 	a := &api{config}

@@ -2,6 +2,7 @@ package api
 
 import (
 	"strings"
+	"unicode"
 
 	"github.com/google/uuid"
 )
@@ -19,6 +20,7 @@ func holdsCardNumber(text string) bool {
 	if uuid.Validate(text) == nil {
 		return false
 	}
+	text = strings.Map(plainDigit, text)
 	if bare, ok := digitsOnly(text); ok && isCardNumber(bare) {
 		return true
 	}
@@ -31,9 +33,22 @@ func holdsCardNumber(text string) bool {
 	return false
 }
 
-// digitsOnly drops blanks and dashes; it reports false when something else but digits remains.
+// plainDigit turns a full-width digit, as East Asian keyboards write it, into the plain one.
+func plainDigit(r rune) rune {
+	if r >= '０' && r <= '９' {
+		return r - '０' + '0'
+	}
+	return r
+}
+
+// digitsOnly drops blanks and dashes of every kind; it reports false when something else but digits remains.
 func digitsOnly(text string) (string, bool) {
-	bare := strings.NewReplacer(" ", "", "-", "").Replace(text)
+	bare := strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || unicode.Is(unicode.Zs, r) || unicode.Is(unicode.Pd, r) {
+			return -1
+		}
+		return r
+	}, text)
 	return bare, strings.IndexFunc(bare, func(r rune) bool { return !isDigit(r) }) < 0
 }
 
@@ -90,6 +105,4 @@ func beginsAsCard(digits string) bool {
 
 func isDigit(r rune) bool { return r >= '0' && r <= '9' }
 
-func isLetter(r rune) bool {
-	return r == '_' || (r >= 'a' && r <= 'z') || (r >= 'A' && r <= 'Z') || r > '~'
-}
+func isLetter(r rune) bool { return r == '_' || unicode.In(r, unicode.L, unicode.M, unicode.N) }

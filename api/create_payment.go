@@ -111,7 +111,7 @@ func (a *api) readCreate(w http.ResponseWriter, r *http.Request) (createRequest,
 	if request.wait, err = preferredWait(r.Header, a.Timing); err != nil {
 		return request, err
 	}
-	body, err := httpbody.Read(w, r, MaxBody, BodyWithin)
+	body, err := httpbody.Read(w, r, MaxBody, a.BodyWithin)
 	switch {
 	case errors.Is(err, httpbody.ErrTooLarge):
 		return request, refusal{Code: codeBodyTooLarge, Detail: "A body must not exceed " + strconv.Itoa(MaxBody) + " bytes."}

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
@@ -30,7 +31,7 @@ func document(t *testing.T, path string) string {
 	defer pool.Close()
 	handler, err := api.New(api.Config{
 		Pool: pool, Sealer: &seal.Sealer{}, Commands: newCommands(), Waker: &waker{}, Timing: timing.Production(),
-		Ready: func(context.Context) error { return nil }, Log: slog.New(slog.DiscardHandler),
+		Ready: func(context.Context) error { return nil }, BodyWithin: time.Minute, Log: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)
 	got := httptest.NewRecorder()

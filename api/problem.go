@@ -161,6 +161,8 @@ func (c code) title() string {
 		return "The reference has succeeded and is not attempted again"
 	case codeReplacesUnknown:
 		return "The payment to replace is not one of this reference"
+	case codeBodyTooSlow:
+		return "The body did not arrive in time"
 	case codeUnavailable:
 		return "A dependency is down; nothing is lost by trying again with the same key"
 	default:
@@ -169,12 +171,13 @@ func (c code) title() string {
 }
 
 // fail answers with what the caller may know of err, and logs the rest. When the request has ended, because the caller went
-// away or the server stops, the connection is cut: returning would send an empty 200.
+// away or the server stops, the connection is cut: returning would send an empty 200. A body that was too slow ends the
+// request too, as net/http takes any failed read for a caller who went away; that one may still listen.
 func (a *api) fail(w http.ResponseWriter, r *http.Request, err error) {
-	if r.Context().Err() != nil {
+	refused := refusalOf(err)
+	if r.Context().Err() != nil && refused.Code != codeBodyTooSlow {
 		panic(http.ErrAbortHandler)
 	}
-	refused := refusalOf(err)
 	if refused.Code.status() >= http.StatusInternalServerError {
 		a.Log.ErrorContext(r.Context(), "request failed", "request_id", requestID(w), "code", refused.Code, "error", err)
 	}

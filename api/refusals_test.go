@@ -1,8 +1,10 @@
 package api_test
 
 import (
+	"bufio"
 	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -98,6 +100,8 @@ func TestBodiesThatAreRefusedBurnNoKey(t *testing.T) {
 		"card as reference":      {replaced(`order-1`, `4242424242424242`), "card_data_refused", "reference"},
 		"card as method":         {replaced(`pm_card_visa`, `4242 4242 4242 4242`), "card_data_refused", "payment_method"},
 		"card in a description":  {member(`"description":"card 4000-0566-5566-5556, thanks"`), "card_data_refused", "description"},
+		"card with hard blanks":  {member("\"description\":\"card 4000\u00a00566\u202f5566\u20115556, thanks\""), "card_data_refused", "description"},
+		"card in wide digits":    {member(`"description":"４２４２４２４２４２４２４２４２"`), "card_data_refused", "description"},
 		"card in metadata":       {member(`"metadata":{"n":"378282246310005"}`), "card_data_refused", "metadata.n"},
 		"card as a name":         {member(`"metadata":{"4242424242424242":"v"}`), "card_data_refused", "metadata"},
 		"card as an e-mail":      {member(`"receipt_email":"4242424242424242@example.com"`), "card_data_refused", "receipt_email"},
@@ -147,6 +151,23 @@ func TestABodyThatIsTooLargeIsRefused(t *testing.T) {
 
 	require.Equal(t, "body_too_large", got.problem(t).Code)
 	require.Equal(t, http.StatusRequestEntityTooLarge, got.status)
+	require.Zero(t, d.commands.count())
+}
+
+func TestABodyThatIsTooSlowIsTold(t *testing.T) {
+	d := newDoor(t, func(c *api.Config) { c.BodyWithin = 20 * time.Millisecond })
+	connection, err := net.Dial("tcp", strings.TrimPrefix(d.url, "http://"))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, connection.Close()) }()
+	_, err = fmt.Fprintf(connection, "POST /v1/payments HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nIdempotency-Key: k\r\n"+
+		"Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{", d.key)
+	require.NoError(t, err)
+
+	answer, err := http.ReadResponse(bufio.NewReader(connection), nil)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, answer.Body.Close()) }()
+	require.Equal(t, http.StatusRequestTimeout, answer.StatusCode)
+	require.Equal(t, "application/problem+json", answer.Header.Get("Content-Type"))
 	require.Zero(t, d.commands.count())
 }
 

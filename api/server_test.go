@@ -60,7 +60,7 @@ func newDoor(t *testing.T, configure ...func(*api.Config)) *door {
 	d.key = d.newKey(d.tenant, tenants.ScopeRead, tenants.ScopeWrite)
 	config := api.Config{
 		Pool: d.pool, Sealer: sealer, Commands: d.commands, Waker: d.waker, Timing: timing.Production(),
-		Ready: func(context.Context) error { return nil }, Log: slog.New(slog.NewTextHandler(d.log, nil)),
+		Ready: func(context.Context) error { return nil }, BodyWithin: time.Minute, Log: slog.New(slog.NewTextHandler(d.log, nil)),
 	}
 	for _, change := range configure {
 		change(&config)

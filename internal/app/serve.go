@@ -15,7 +15,7 @@ import (
 	"payonce/webhooks"
 )
 
-// Bounds of the webhook endpoint: Stripe is answered in under two seconds.
+// Bounds of a request. Stripe is answered in under two seconds.
 const (
 	storeWithin    = 1500 * time.Millisecond
 	bodyWithin     = 10 * time.Second
@@ -48,7 +48,7 @@ func (a *App) Handler(ctx context.Context) (handler http.Handler, background fun
 	}
 	handler, err = api.New(api.Config{
 		Pool: a.Tenant, Sealer: a.Sealer, Commands: a.Commands, Waker: apiWaker{a}, Ready: a.Ready,
-		Timing: a.Config.Timing, Log: a.Log, Webhook: hooks,
+		Timing: a.Config.Timing, BodyWithin: bodyWithin, Log: a.Log, Webhook: hooks,
 	})
 	if err != nil {
 		return nil, nil, err
