@@ -53,7 +53,7 @@ func ResumeAccount(ctx context.Context, pool *pgxpool.Pool, account payments.Acc
 		return fmt.Errorf("resume account: %w", err)
 	}
 	if tag.RowsAffected() == 0 {
-		return ErrNotFound
+		return fmt.Errorf("account %s, livemode %t: %w", account.ID, account.Livemode, ErrNotFound)
 	}
 	return nil
 }

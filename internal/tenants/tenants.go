@@ -63,7 +63,11 @@ func CreateTenant(ctx context.Context, pool *pgxpool.Pool, name string, account 
 
 // ByName reads the tenant of the name, or ErrNotFound.
 func ByName(ctx context.Context, db Querier, name string) (Tenant, error) {
-	return scanTenant(db.QueryRow(ctx, `SELECT id, name, account, livemode FROM payonce.tenants WHERE name = $1`, name))
+	tenant, err := scanTenant(db.QueryRow(ctx, `SELECT id, name, account, livemode FROM payonce.tenants WHERE name = $1`, name))
+	if errors.Is(err, ErrNotFound) {
+		return Tenant{}, fmt.Errorf("tenant %q: %w", name, err)
+	}
+	return tenant, err
 }
 
 // ByID reads a tenant, or ErrNotFound.

@@ -172,6 +172,16 @@ func TestAKeyIsShownOnceAndFoundByItsHash(t *testing.T) {
 	}
 }
 
+func TestWhatIsNotFoundIsNamed(t *testing.T) {
+	o := newOffice(t)
+	_, err := tenants.ByName(t.Context(), o.system, "nobody")
+	require.ErrorIs(t, err, tenants.ErrNotFound)
+	require.ErrorContains(t, err, "nobody")
+	err = tenants.ResumeAccount(t.Context(), o.system, account)
+	require.ErrorIs(t, err, tenants.ErrNotFound)
+	require.ErrorContains(t, err, account.ID)
+}
+
 func TestARevokedKeyIsGoneAtOnce(t *testing.T) {
 	o := newOffice(t)
 	o.openAccount(t)
