@@ -14,7 +14,7 @@ func WriteTable(w io.Writer, r Report) {
 	checks.SetOutputMirror(w)
 	checks.SetStyle(table.StyleLight)
 	checks.AppendHeader(table.Row{"inv.", "check", "must be true", "examined", "result"})
-	checks.SetColumnConfigs([]table.ColumnConfig{{Number: 3, WidthMax: 80}, {Number: 4, Align: text.AlignRight}})
+	checks.SetColumnConfigs([]table.ColumnConfig{{Number: 3, WidthMax: 80, WidthMaxEnforcer: text.WrapSoft}, {Number: 4, Align: text.AlignRight}})
 	for _, c := range r.Checks {
 		checks.AppendRow(table.Row{c.Invariant, c.Name, c.Asks, c.Examined, c.result()})
 	}
