@@ -14,9 +14,10 @@ import (
 )
 
 type devCommand struct {
-	State       string `env:"PAYONCE_STATE" default:".payonce/dev" help:"Directory that keeps data, secrets and ports between runs."`
-	DatabaseURL string `env:"PAYONCE_DATABASE_URL" help:"Postgres, as a role that may create roles and databases; default: a cluster in the state directory."`
-	Temporal    string `env:"PAYONCE_TEMPORAL" help:"Temporal frontend, host:port; default: temporal-dev on the same Postgres."`
+	State string `env:"PAYONCE_STATE" default:".payonce/dev" help:"Directory that keeps data, secrets and ports between runs."`
+	// No variable names these two: what is exported for another command would be migrated and provisioned.
+	DatabaseURL string `help:"Postgres, as a role that may create roles and databases; default: a cluster in the state directory."`
+	Temporal    string `help:"Temporal frontend, host:port; default: temporal-dev on the same Postgres."`
 	Listen      string `env:"PAYONCE_LISTEN" default:"127.0.0.1:8080" help:"Address of the API."`
 	Receiver    string `placeholder:"HOST:PORT" help:"Receiver on this machine that takes messages at /messages; default: one of our own that prints them."`
 	LogLevel    string `env:"PAYONCE_LOG_LEVEL" enum:"debug,info,warn,error" default:"info" help:"Least level that API and worker log."`
@@ -45,6 +46,9 @@ func (c *devCommand) config(out io.Writer) (config devstack.Config, stopReceiver
 	if _, port, err := net.SplitHostPort(c.Listen); err != nil || port == "0" {
 		return config, nil, fmt.Errorf("--listen %q: give host and port; the twin's webhooks are sent there", c.Listen)
 	}
+	if err := free(c.Listen); err != nil {
+		return config, nil, err
+	}
 	executable, err := os.Executable()
 	if err != nil {
 		return config, nil, fmt.Errorf("find our own program: %w", err)
@@ -55,7 +59,7 @@ func (c *devCommand) config(out io.Writer) (config devstack.Config, stopReceiver
 	}
 	config = devstack.Config{
 		State: state, Executable: executable, DatabaseURL: c.DatabaseURL, Temporal: c.Temporal, Listen: c.Listen, Receiver: c.Receiver,
-		Timing: "production", LogLevel: c.LogLevel, Out: out,
+		Timing: "production", LogLevel: c.LogLevel, Restart: true, Out: out,
 	}
 	if c.Receiver != "" {
 		return config, func() {}, nil
@@ -67,6 +71,15 @@ func (c *devCommand) config(out io.Writer) (config devstack.Config, stopReceiver
 	config.Receiver = listener.Addr().String()
 	server := devstack.PrintingReceiver(listener, out)
 	return config, func() { _ = server.Close() }, nil
+}
+
+// free tells early that the address is taken: the API is the last to start.
+func free(address string) error {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return fmt.Errorf("the API cannot have its address (%w): stop what has it, such as another make dev, or choose one: PAYONCE_LISTEN=127.0.0.1:8081 make dev", err)
+	}
+	return listener.Close()
 }
 
 // describe prints where everything is and a payment to begin with.
@@ -91,5 +104,9 @@ curl -si %s/v1/payments \
   -H 'Idempotency-Key: my-first-order' -H 'Content-Type: application/json' \
   -d '{"reference":"order-1","amount":1999,"currency":"eur","payment_method":"pm_card_visa"}'
 
-`, running.APIURL, running.APIKeyFile)
+The invariants, from outside (a kill -9 of the API or the worker is welcome before; they start again):
+
+%s doctor --database-url '%s' --keyset-file %s --twin %s
+
+`, running.APIURL, running.APIKeyFile, config.Executable, running.DatabaseURL, running.KeysetFile, running.TwinURL)
 }

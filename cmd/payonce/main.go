@@ -25,16 +25,14 @@ func (e exitError) Error() string { return fmt.Sprintf("exit %d", e.code) }
 
 func run(ctx context.Context, arguments []string) int {
 	var commands cli
-	parser, err := kong.New(&commands, kong.Name("payonce"), kong.UsageOnError(),
-		kong.Description("A payments engine in which every intent takes effect exactly once."),
-		kong.BindTo(ctx, (*context.Context)(nil)))
+	parser, err := newParser(ctx, &commands)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "payonce:", err)
 		return 1
 	}
 	parsed, err := parser.Parse(arguments)
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "payonce:", err)
+		fmt.Fprintf(os.Stderr, "payonce: %v\nsee %s, which names the flags and environment variables\n", err, helpFor(err))
 		return 2
 	}
 	err = parsed.Run()
@@ -48,4 +46,20 @@ func run(ctx context.Context, arguments []string) int {
 	default:
 		return 0
 	}
+}
+
+func newParser(ctx context.Context, commands *cli) (*kong.Kong, error) {
+	return kong.New(commands, kong.Name("payonce"), //nolint:wrapcheck // a fault of the struct tags, which the tests meet
+		kong.Description("A payments engine in which every intent takes effect exactly once."),
+		kong.BindTo(ctx, (*context.Context)(nil)))
+}
+
+// helpFor is the command that says what was meant by the wrong arguments.
+func helpFor(err error) string {
+	command := "payonce"
+	var wrong *kong.ParseError
+	if errors.As(err, &wrong) && wrong.Context.Selected() != nil {
+		command = wrong.Context.Selected().FullPath()
+	}
+	return command + " --help"
 }

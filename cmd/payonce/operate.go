@@ -26,8 +26,9 @@ func (keysetCommand) Run() error {
 }
 
 type accountsCommand struct {
-	Create accountCreateCommand `cmd:"" help:"Store a Stripe account with its secret key and webhook signing secrets."`
-	Resume accountResumeCommand `cmd:"" help:"Let the calls of an account out again that Stripe had refused."`
+	Create  accountCreateCommand  `cmd:"" help:"Store a Stripe account with its secret key and webhook signing secrets."`
+	Replace accountReplaceCommand `cmd:"" help:"Give a stored account a new secret key and new signing secrets, as when they are rolled."`
+	Resume  accountResumeCommand  `cmd:"" help:"Let the calls of an account out again that Stripe had refused."`
 }
 
 // accountFlags name a Stripe account in one mode.
@@ -40,29 +41,65 @@ func (f accountFlags) account() payments.Account {
 	return payments.Account{ID: f.Account, Livemode: f.Live}
 }
 
-type accountCreateCommand struct {
-	systemFlags
-	accountFlags
+// secretFlags name the files with the secrets of an account.
+type secretFlags struct {
 	SecretKeyFile      string `required:"" help:"File with the secret key (sk_… or rk_…)."`
 	WebhookSecretsFile string `required:"" help:"File with the signing secrets (whsec_…), one a line, newest first."`
 }
 
+func (f secretFlags) read() (key string, signing []string, err error) {
+	text, err := os.ReadFile(f.SecretKeyFile)
+	if err != nil {
+		return "", nil, fmt.Errorf("secret key: %w", err)
+	}
+	lines, err := os.ReadFile(f.WebhookSecretsFile)
+	if err != nil {
+		return "", nil, fmt.Errorf("signing secrets: %w", err)
+	}
+	if signing = strings.Fields(string(lines)); len(signing) == 0 {
+		return "", nil, fmt.Errorf("signing secrets: %s names none, and every event of the account would be refused", f.WebhookSecretsFile)
+	}
+	return strings.TrimSpace(string(text)), signing, nil
+}
+
+type accountCreateCommand struct {
+	systemFlags
+	accountFlags
+	secretFlags
+}
+
 // Run stores the account.
 func (c *accountCreateCommand) Run(ctx context.Context) error {
-	key, err := os.ReadFile(c.SecretKeyFile)
+	key, signing, err := c.read()
 	if err != nil {
-		return fmt.Errorf("secret key: %w", err)
-	}
-	secrets, err := os.ReadFile(c.WebhookSecretsFile)
-	if err != nil {
-		return fmt.Errorf("signing secrets: %w", err)
+		return err
 	}
 	return c.with(ctx, func(system *app.App) error {
-		err := tenants.CreateAccount(ctx, system.System, system.Sealer, c.account(), strings.TrimSpace(string(key)), strings.Fields(string(secrets)))
-		if err != nil {
+		if err := tenants.CreateAccount(ctx, system.System, system.Sealer, c.account(), key, signing); err != nil {
 			return err
 		}
 		fmt.Printf("account %s stored\n", c.Account)
+		return nil
+	})
+}
+
+type accountReplaceCommand struct {
+	systemFlags
+	accountFlags
+	secretFlags
+}
+
+// Run replaces the secrets. While a signing secret is rolled, the file lists the new one and the old one.
+func (c *accountReplaceCommand) Run(ctx context.Context) error {
+	key, signing, err := c.read()
+	if err != nil {
+		return err
+	}
+	return c.with(ctx, func(system *app.App) error {
+		if err := tenants.ReplaceAccountSecrets(ctx, system.System, system.Sealer, c.account(), key, signing); err != nil {
+			return err
+		}
+		fmt.Printf("account %s has its new secrets\n", c.Account)
 		return nil
 	})
 }
@@ -107,6 +144,7 @@ func (c *tenantCreateCommand) Run(ctx context.Context) error {
 
 type keysCommand struct {
 	Create keyCreateCommand `cmd:"" help:"Create an API key; it is shown this once."`
+	Revoke keyRevokeCommand `cmd:"" help:"End an API key at once."`
 }
 
 type keyCreateCommand struct {
@@ -131,6 +169,30 @@ func (c *keyCreateCommand) Run(ctx context.Context) error {
 			return err
 		}
 		fmt.Println(key)
+		return nil
+	})
+}
+
+type keyRevokeCommand struct {
+	systemFlags
+	KeyFile string `required:"" help:"File with the key itself: no argument shows it to other users of the machine."`
+}
+
+// Run revokes the key.
+func (c *keyRevokeCommand) Run(ctx context.Context) error {
+	text, err := os.ReadFile(c.KeyFile)
+	if err != nil {
+		return fmt.Errorf("API key: %w", err)
+	}
+	return c.with(ctx, func(system *app.App) error {
+		key, err := tenants.FindAPIKey(ctx, system.System, strings.TrimSpace(string(text)))
+		if err != nil {
+			return fmt.Errorf("API key of %s, unknown or revoked: %w", c.KeyFile, err)
+		}
+		if err := tenants.RevokeAPIKey(ctx, system.System, key.ID); err != nil {
+			return err
+		}
+		fmt.Printf("API key %s of tenant %s revoked\n", key.ID, key.Tenant)
 		return nil
 	})
 }

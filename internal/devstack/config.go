@@ -18,6 +18,7 @@ type Config struct {
 	Receiver    string    // host:port on loopback that takes the tenant's messages at /messages
 	Timing      string    // production or quick
 	LogLevel    string    // of API and worker
+	Restart     bool      // start API and worker again when they end unasked
 	Twin        Twin      // the zero value is Stripe's own pace
 	Out         io.Writer // what the processes say
 }

@@ -70,7 +70,7 @@ func (s *Stack) startTwin(ctx context.Context) error {
 func (s *Stack) startAPI(ctx context.Context) (err error) {
 	_, err = s.supervisor.Start(ctx, stack.Program{
 		Name: API, Command: []string{s.config.Executable, "serve"}, Env: append(s.environment(), "PAYONCE_LISTEN="+s.config.Listen),
-		Ready: regexp.MustCompile(`^payonce: serving on (\S+)`),
+		Ready: regexp.MustCompile(`^payonce: serving on (\S+)`), Restart: s.config.Restart,
 	})
 	return err
 }
@@ -78,7 +78,7 @@ func (s *Stack) startAPI(ctx context.Context) (err error) {
 func (s *Stack) startWorker(ctx context.Context) error {
 	_, err := s.supervisor.Start(ctx, stack.Program{
 		Name: Worker, Command: []string{s.config.Executable, "worker"}, Env: s.environment(),
-		Ready: regexp.MustCompile(`^payonce: worker on task queue (\S+)`),
+		Ready: regexp.MustCompile(`^payonce: worker on task queue (\S+)`), Restart: s.config.Restart,
 	})
 	return err
 }

@@ -30,6 +30,7 @@ type Stack struct {
 	Tenant         payments.TenantID
 	APIKey         string
 	APIKeyFile     string
+	KeysetFile     string
 	ReceiverSecret string        // signs the messages to Config.Receiver
 	Reader         *pgxpool.Pool // of a role that may read everything
 	Sealer         *seal.Sealer
@@ -44,7 +45,7 @@ type Stack struct {
 
 // Start starts everything and provisions what is missing. On an error, everything that was started is stopped.
 func Start(ctx context.Context, config Config) (*Stack, error) {
-	s := &Stack{config: config, supervisor: stack.NewSupervisor(config.Out)}
+	s := &Stack{config: config, KeysetFile: config.State.Path(fileKeyset), supervisor: stack.NewSupervisor(config.Out)}
 	if err := s.start(ctx); err != nil {
 		return nil, errors.Join(err, s.Stop())
 	}

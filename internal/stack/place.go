@@ -44,7 +44,7 @@ func takePlace(stateDir string, who account) (*place, error) {
 		return nil, err
 	}
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return nil, errors.Join(fmt.Errorf("%w: %s", ErrInUse, dir), lock.Close())
+		return nil, errors.Join(fmt.Errorf("%w: stop it, or use another state directory: %s", ErrInUse, dir), lock.Close())
 	}
 	return &place{dir: dir, lock: lock}, nil
 }
