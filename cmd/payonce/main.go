@@ -49,7 +49,7 @@ func run(ctx context.Context, arguments []string) int {
 }
 
 func newParser(ctx context.Context, commands *cli) (*kong.Kong, error) {
-	return kong.New(commands, kong.Name("payonce"), //nolint:wrapcheck // a fault of the struct tags, which the tests meet
+	return kong.New(commands, kong.Name("payonce"),
 		kong.Description("A payments engine in which every intent takes effect exactly once."),
 		kong.BindTo(ctx, (*context.Context)(nil)))
 }
