@@ -15,7 +15,7 @@ const maxKey = 255
 
 // callerKey reads the key that every POST must carry: 1 to 255 printable ASCII characters, bare or as a quoted string
 // (draft-ietf-httpapi-idempotency-key-header); `k1` and `"k1"` are the same key. Blanks around the value are HTTP's and not
-// part of it (RFC 9110, section 5.5); inner ones are.
+// part of it (RFC 9110, section 5.5); inner ones are. A key is kept as it is read, so it holds no card number either.
 func callerKey(header http.Header) (boundaries.CallerKey, error) {
 	values := header.Values(headerKey)
 	if len(values) == 0 {
@@ -42,6 +42,9 @@ func callerKey(header http.Header) (boundaries.CallerKey, error) {
 		if b < ' ' || b > '~' {
 			return "", keyInvalid("holds a character that is not printable ASCII")
 		}
+	}
+	if holdsCardNumber(key) {
+		return "", refusal{Code: codeCardDataRefused, Field: headerKey}
 	}
 	return boundaries.CallerKey(key), nil
 }

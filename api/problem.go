@@ -136,7 +136,7 @@ func (c code) title() string {
 	case codeFieldInvalid:
 		return "A field is refused"
 	case codeCardDataRefused:
-		return "A field holds what looks like a card number"
+		return "A field or the Idempotency-Key holds what looks like a card number"
 	case codeKeyMissing:
 		return "The Idempotency-Key header is required"
 	case codeKeyInvalid:

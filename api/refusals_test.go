@@ -200,6 +200,7 @@ func TestIdempotencyKeys(t *testing.T) {
 		"empty":           {[]string{""}, "idempotency_key_invalid"},
 		"quoted empty":    {[]string{`""`}, "idempotency_key_invalid"},
 		"too long":        {[]string{strings.Repeat("k", 256)}, "idempotency_key_invalid"},
+		"a card":          {[]string{`"4242 4242 4242 4242"`}, "card_data_refused"},
 		"twice":           {[]string{"k1", "k1"}, "idempotency_key_invalid"},
 		"not ASCII":       {[]string{"ké"}, "idempotency_key_invalid"},
 		"tab inside":      {[]string{"a\tb"}, "idempotency_key_invalid"},
