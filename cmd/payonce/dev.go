@@ -77,7 +77,7 @@ func (c *devCommand) config(out io.Writer) (config devstack.Config, stopReceiver
 func free(address string) error {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
-		return fmt.Errorf("the API cannot have its address (%w): stop what has it, such as another make dev, or choose one: PAYONCE_LISTEN=127.0.0.1:8081 make dev", err)
+		return fmt.Errorf("the address of the API is taken (%w): stop what has it, or choose another: PAYONCE_LISTEN=127.0.0.1:8081 make dev", err)
 	}
 	return listener.Close()
 }
