@@ -32,8 +32,11 @@ func TestALostCommitReplyOfAnApplyIsNoSecondEffect(t *testing.T) {
 			s.StartWorker()
 			s.Fault(control.Rule{Match: control.Match{EventType: "charge.*"}, Fault: control.FaultDrop})
 			cutter.Arm(cut)
-			answer := s.Create("K1", system.Order("order-1", 1000))
-			require.Equal(t, http.StatusCreated, answer.Status, "%s", answer.Body)
+			var answer system.Answer
+			s.Eventually("the caller has its outcome", func() bool {
+				answer = s.Create("K1", system.Order("order-1", 1000))
+				return answer.Status == http.StatusCreated
+			})
 			payment := answer.Payment(t)
 			require.Equal(t, payments.StatusSucceeded, payment.Status)
 			s.Eventually("the faults fired", func() bool { return cutter.Fired() == cut.Times || cut.After == "" && cutter.Fired() > 1 })
