@@ -81,6 +81,8 @@ func (b createBody) identity(command *payments.CreateCommand) error {
 		return invalid("reference", "must not exceed 255 characters")
 	case !printable(*b.Reference):
 		return invalid("reference", "must hold printable characters only")
+	case strings.TrimSpace(*b.Reference) != *b.Reference:
+		return invalid("reference", "must not begin or end with a blank: it would name another order")
 	}
 	command.Reference = *b.Reference
 	if b.Replaces == nil {

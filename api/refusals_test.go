@@ -69,6 +69,8 @@ func TestBodiesThatAreRefusedBurnNoKey(t *testing.T) {
 		"reference is empty":     {replaced(`order-1`, ``), "field_invalid", "reference"},
 		"reference too long":     {replaced(`order-1`, strings.Repeat("é", 256)), "field_invalid", "reference"},
 		"reference with newline": {replaced(`order-1`, `a\nb`), "field_invalid", "reference"},
+		"reference with blank":   {replaced(`order-1`, ` order-1`), "field_invalid", "reference"},
+		"reference, blank last":  {replaced(`order-1`, "order-1\u2003"), "field_invalid", "reference"},
 		"reference with NUL":     {replaced(`order-1`, `a\u0000b`), "field_invalid", "reference"},
 		"no currency":            {`{"reference":"o","amount":1000}`, "field_invalid", "currency"},
 		"currency not served":    {replaced(`usd`, `xxx`), "field_invalid", "currency"},
