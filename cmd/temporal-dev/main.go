@@ -10,6 +10,9 @@
 // not compile together (see go.mod). It imports nothing of payonce and knows
 // nothing of payments: payonce talks to it over gRPC like to any Temporal.
 //
+// With --ui-listen it serves Temporal's web UI too, on loopback alone; the server
+// neither needs nor knows it.
+//
 // It has no authentication: bind it to a loopback address.
 package main
 
@@ -30,6 +33,7 @@ type settings struct {
 	postgresURL string        // URL of a role that may create databases
 	prefix      string        // put before both database names
 	listen      string        // host:port of the frontend; port 0 means: choose
+	ui          string        // host:port of the web UI on loopback; empty means: none
 	namespace   string        // created when missing
 	retention   time.Duration // of closed workflows in a namespace created now
 	logLevel    string        // debug, info, warn, error, fatal; its errors at start are noise
@@ -68,6 +72,7 @@ func parse(args []string) (settings, error) {
 	text(&set.postgresURL, "postgres-url", "TEMPORAL_DEV_POSTGRES_URL", "", "Postgres URL of a role that may create databases (required)")
 	text(&set.prefix, "prefix", "TEMPORAL_DEV_PREFIX", "", "prefix of both database names")
 	text(&set.listen, "listen", "TEMPORAL_DEV_LISTEN", "127.0.0.1:7233", "address of the gRPC frontend; port 0 chooses one")
+	text(&set.ui, "ui-listen", "TEMPORAL_DEV_UI_LISTEN", "", "loopback address of the web UI; port 0 chooses one; empty: no web UI")
 	text(&set.namespace, "namespace", "TEMPORAL_DEV_NAMESPACE", "payonce", "namespace to create when missing")
 	text(&set.logLevel, "log-level", "TEMPORAL_DEV_LOG_LEVEL", "fatal", "level of the server's own log on stderr: debug, info, warn, error, fatal")
 	flags.DurationVar(&set.retention, "retention", 7*24*time.Hour, "how long closed workflows are kept; used when the namespace is created")

@@ -69,3 +69,23 @@ func TestEveryServiceGetsAPortOfItsOwnAndTheFrontendTheAskedOne(t *testing.T) {
 		t.Errorf("the inner clients would dial %s", got)
 	}
 }
+
+func TestTheWebUIListensOnLoopbackAlone(t *testing.T) {
+	for _, listen := range []string{"0.0.0.0:8233", ":8233", "192.0.2.1:8233", "example.test:8233", "[::]:8233", "127.0.0.1", "127.0.0.1:http-alt"} {
+		if _, err := uiAddress(listen); err == nil {
+			t.Errorf("uiAddress(%q) was accepted", listen)
+		}
+	}
+	taken, err := uiAddress("localhost:0")
+	if err != nil || !taken.IP.IsLoopback() || taken.Port == 0 {
+		t.Fatalf("got %v, %v", taken, err)
+	}
+	listener, err := net.ListenTCP("tcp", taken)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	if _, err := uiAddress(taken.String()); err == nil {
+		t.Error("an address that is taken was accepted: the UI's library would end the process")
+	}
+}

@@ -48,16 +48,24 @@ func serve(ctx context.Context, set settings, ready io.Writer) (err error) {
 	if err := dropUnusedIndexes(ctx, visibility); err != nil {
 		return fmt.Errorf("drop unused visibility indexes: %w", err)
 	}
-	server, frontend, err := start(set, main, visibility, logger)
+	server, at, err := start(set, main, visibility, logger)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, stop(server)) }()
 
-	if err := ensureNamespace(ctx, frontend, set); err != nil {
+	if err := ensureNamespace(ctx, at.dialable().String(), set); err != nil {
 		return err
 	}
-	fmt.Fprintf(ready, "temporal: listening on %s namespace=%s\n", frontend, set.namespace)
+	if set.ui != "" {
+		url, stopUI, err := startUI(ctx, set, at.dialable().String())
+		if err != nil {
+			return err
+		}
+		defer stopUI()
+		fmt.Fprintf(ready, "temporal: web UI on %s\n", url)
+	}
+	fmt.Fprintf(ready, "temporal: listening on %s namespace=%s\n", at.frontend, set.namespace)
 	<-holding.Done() // the end was asked for, or the lock is lost
 	if ctx.Err() != nil {
 		return nil
@@ -65,22 +73,22 @@ func serve(ctx context.Context, set settings, ready io.Writer) (err error) {
 	return context.Cause(holding)
 }
 
-// start builds and starts the server, and returns the frontend's address.
-func start(set settings, main, visibility database, logger log.Logger) (temporal.Server, string, error) {
+// start builds and starts the server, and returns where its services listen.
+func start(set settings, main, visibility database, logger log.Logger) (temporal.Server, addresses, error) {
 	host, port, err := net.SplitHostPort(set.listen)
 	if err != nil {
-		return nil, "", fmt.Errorf("--listen: %w", err)
+		return nil, addresses{}, fmt.Errorf("--listen: %w", err)
 	}
-	addresses, err := chooseAddresses(host, port)
+	at, err := chooseAddresses(host, port)
 	if err != nil {
-		return nil, "", err
+		return nil, addresses{}, err
 	}
 	hosts := map[primitives.ServiceName]static.Hosts{}
-	for name, address := range addresses.byService() {
+	for name, address := range at.byService() {
 		hosts[primitives.ServiceName(name)] = static.SingleLocalHost(address.String())
 	}
 	server, err := temporal.NewServer(
-		temporal.WithConfig(serverConfig(addresses, main, visibility)),
+		temporal.WithConfig(serverConfig(at, main, visibility)),
 		temporal.ForServices(temporal.DefaultServices),
 		temporal.WithStaticHosts(hosts),
 		temporal.WithAuthorizer(authorization.NewNoopAuthorizer()),
@@ -88,12 +96,12 @@ func start(set settings, main, visibility database, logger log.Logger) (temporal
 		temporal.WithLogger(logger),
 	)
 	if err != nil {
-		return nil, "", fmt.Errorf("build the server: %w", err)
+		return nil, addresses{}, fmt.Errorf("build the server: %w", err)
 	}
 	if err := server.Start(); err != nil {
-		return nil, "", fmt.Errorf("start the server: %w", err)
+		return nil, addresses{}, fmt.Errorf("start the server: %w", err)
 	}
-	return server, addresses.frontend.String(), nil
+	return server, at, nil
 }
 
 // stop stops the server but does not wait for ever: a service that hangs must
