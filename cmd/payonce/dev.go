@@ -59,7 +59,7 @@ func (c *devCommand) config(out io.Writer) (config devstack.Config, stopReceiver
 	}
 	config = devstack.Config{
 		State: state, Executable: executable, DatabaseURL: c.DatabaseURL, Temporal: c.Temporal, Listen: c.Listen, Receiver: c.Receiver,
-		Timing: "production", LogLevel: c.LogLevel, Restart: true, Out: out,
+		Timing: "production", LogLevel: c.LogLevel, TemporalUI: true, Restart: true, Out: out,
 	}
 	if c.Receiver != "" {
 		return config, func() {}, nil
@@ -82,6 +82,14 @@ func free(address string) error {
 	return listener.Close()
 }
 
+// webUI says where Temporal's pages are; a frontend that was given has its own.
+func webUI(running *devstack.Stack) string {
+	if running.TemporalUI == "" {
+		return ""
+	}
+	return "its web UI: " + running.TemporalUI
+}
+
 // describe prints where everything is and a payment to begin with.
 func describe(out io.Writer, running *devstack.Stack, config devstack.Config) {
 	running.PrintDifferences(out)
@@ -90,7 +98,7 @@ func describe(out io.Writer, running *devstack.Stack, config devstack.Config) {
 	addresses.AppendRows([]table.Row{
 		{"API", running.APIURL, "its description: " + running.APIURL + "/openapi.yaml"},
 		{"Stripe twin", running.TwinURL, "control API: " + running.TwinURL + "/_twin/"},
-		{"Temporal", running.Temporal, ""},
+		{"Temporal", running.Temporal, webUI(running)},
 		{"Postgres", running.DatabaseURL, ""},
 		{"receiver", "http://" + config.Receiver + "/messages", ""},
 		{"API key", running.APIKeyFile, "of the tenant dev"},

@@ -15,6 +15,7 @@ type Config struct {
 	DatabaseURL string    // of a role that may create roles and databases; empty: a cluster in the state directory
 	Temporal    string    // host:port of a frontend; empty: temporal-dev on the same Postgres
 	Listen      string    // host:port of the API; empty: a kept port
+	TemporalUI  bool      // serve Temporal's web UI, unless the frontend is given
 	Receiver    string    // host:port on loopback that takes the tenant's messages at /messages
 	Timing      string    // production or quick
 	LogLevel    string    // of API and worker

@@ -29,9 +29,14 @@ func (s *Stack) startTemporal(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.Temporal, err = s.supervisor.Start(ctx, stack.TemporalProgram(stack.TemporalConfig{
-		Binary: binary, PostgresURL: s.adminURL, Prefix: "payonce_", Listen: address, Namespace: namespace,
-	}))
+	config := stack.TemporalConfig{Binary: binary, PostgresURL: s.adminURL, Prefix: "payonce_", Listen: address, Namespace: namespace}
+	if s.config.TemporalUI {
+		if config.UI, err = s.config.State.Address("temporal-ui"); err != nil {
+			return err
+		}
+		s.TemporalUI = "http://" + config.UI
+	}
+	s.Temporal, err = s.supervisor.Start(ctx, stack.TemporalProgram(config))
 	return err
 }
 

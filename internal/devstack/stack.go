@@ -25,6 +25,7 @@ const (
 type Stack struct {
 	DatabaseURL    string // of payonce_owner
 	Temporal       string // host:port
+	TemporalUI     string // URL; empty: there is none of ours
 	TwinURL        string
 	APIURL         string
 	Tenant         payments.TenantID

@@ -15,14 +15,15 @@ import (
 	"time"
 )
 
-// TemporalConfig says how to run cmd/temporal-dev. Every field but Prefix is
-// required.
+// TemporalConfig says how to run cmd/temporal-dev. Every field but Prefix and UI
+// is required.
 type TemporalConfig struct {
 	Binary      string // from BuildTemporal, or an installed one
 	PostgresURL string // of a role that may create databases
 	Prefix      string // of its two databases
 	Listen      string // host:port; port 0 chooses one
 	Namespace   string // created when missing
+	UI          string // host:port of the web UI, on loopback; empty: none
 }
 
 // TemporalProgram is the Temporal server as a program named "temporal", whose
@@ -35,6 +36,7 @@ func TemporalProgram(config TemporalConfig) Program {
 			"--prefix", config.Prefix,
 			"--listen", config.Listen,
 			"--namespace", config.Namespace,
+			"--ui-listen", config.UI,
 		},
 		Env:   []string{"TEMPORAL_DEV_POSTGRES_URL=" + config.PostgresURL}, // not in the process list
 		Ready: regexp.MustCompile(`^temporal: listening on (\S+)`),

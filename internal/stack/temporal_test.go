@@ -1,8 +1,11 @@
 package stack_test
 
 import (
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"syscall"
 	"testing"
 
@@ -22,10 +25,14 @@ func TestTemporalOnPostgresSurvivesBeingKilledAndIsAlone(t *testing.T) {
 	supervisor := stack.NewSupervisor(&out)
 	defer func() { require.NoError(t, supervisor.Stop()) }()
 	temporal := stack.TemporalProgram(stack.TemporalConfig{
-		Binary: binary, PostgresURL: cluster.SuperuserURL(), Prefix: "alone_", Listen: "127.0.0.1:0", Namespace: "payonce",
+		Binary: binary, PostgresURL: cluster.SuperuserURL(), Prefix: "alone_", Listen: "127.0.0.1:0", Namespace: "payonce", UI: "127.0.0.1:0",
 	})
 	address, err := supervisor.Start(t.Context(), temporal)
 	require.NoError(t, err)
+	ui := webUI.FindStringSubmatch(out.String())
+	require.NotNil(t, ui, "its URL is printed")
+	require.Contains(t, get(t, ui[1]+"/", "text/html"), "<html")
+	require.Regexp(t, `"name": *"payonce"`, get(t, ui[1]+"/api/v1/namespaces", "application/json"))
 	require.Equal(t, "alone_temporal alone_temporal_visibility", ask(t, cluster,
 		"SELECT string_agg(datname, ' ' ORDER BY datname) FROM pg_database WHERE datname LIKE 'alone%'"))
 	startWorkflow(t, address, "kept")
@@ -69,6 +76,25 @@ func TestTemporalIsBuiltAgainOnlyWhenItsSourcesChange(t *testing.T) {
 	write(t, filepath.Join(source, "main.go"), "no Go")
 	_, err = stack.BuildTemporal(t.Context(), root, &log)
 	require.ErrorContains(t, err, "build cmd/temporal-dev")
+}
+
+// webUI is the line of temporal-dev that tells the address of its web UI.
+var webUI = regexp.MustCompile(`temporal: web UI on (\S+)`)
+
+// get returns the body of a page that answers 200 with the media type.
+func get(t *testing.T, url, mediaType string) string {
+	t.Helper()
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	require.NoError(t, err)
+	answer, err := client.Do(request)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, answer.Body.Close()) }()
+	body, err := io.ReadAll(answer.Body)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, answer.StatusCode, "%s", body)
+	require.Contains(t, answer.Header.Get("Content-Type"), mediaType)
+	return string(body)
 }
 
 func write(t *testing.T, path, text string) {
