@@ -25,6 +25,9 @@ func (t *transition) attempt(in *intent, m *method) *apiError {
 	case challenges:
 		if in.Authenticated {
 			in.Authenticated = false
+			if test.After != nil {
+				return t.decline(in, m, *test.After)
+			}
 			t.pay(in, m)
 			return nil
 		}
@@ -110,12 +113,14 @@ func (t *transition) fail(in *intent, c *charge, m *method, d decline) *apiError
 	return &refused
 }
 
-// challenge asks the payer to authenticate. No charge exists yet.
+// challenge asks the payer to authenticate. No charge exists yet. A page of an earlier attempt is stale from here on.
 func (t *transition) challenge(in *intent) {
 	in.Status, in.NextAction = requiresAction, "use_stripe_sdk"
 	if in.ReturnURL != "" {
 		in.NextAction = "redirect_to_url"
 	}
+	in.Challenge = randomLetters(24)
+	in.ChallengeURL = t.who.base + "/challenge/" + in.ID + "/" + in.Challenge
 	t.emitIntent("payment_intent.requires_action", in)
 }
 
@@ -127,7 +132,12 @@ func (t *transition) authenticated(in *intent) {
 		in.Authenticated, in.Status = true, requiresConfirmation
 		return
 	}
-	t.pay(in, t.books.methods.byID[in.PaymentMethod])
+	m := t.books.methods.byID[in.PaymentMethod]
+	if after := m.test().After; after != nil {
+		_ = t.decline(in, m, *after) // the refusal is on the intent
+		return
+	}
+	t.pay(in, m)
 }
 
 // unauthenticated ends a challenge badly. There is no charge.

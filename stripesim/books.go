@@ -13,15 +13,18 @@ type books struct {
 	charges      *table[*charge]
 	transactions *table[*balanceTransaction]
 	methods      *table[*method]
+	customers    *table[*customer]
 	events       *table[*event]
 	keys         *keyring
 	due          dueHeap
+	search       searchIndex
 }
 
 func newBooks() *books {
 	return &books{
 		intents: newTable[*intent]("intents"), charges: newTable[*charge]("charges"),
 		transactions: newTable[*balanceTransaction]("balance_transactions"), methods: newTable[*method]("methods"),
+		customers: newTable[*customer]("customers"), search: searchIndex{waiting: map[string][]*intent{}},
 		events: newTable[*event]("events"), keys: newKeyring(),
 	}
 }
@@ -33,6 +36,7 @@ func (b *books) load(s *store) error {
 		func() error { return load(s, b.charges.bucket, b.charges.file) },
 		func() error { return load(s, b.transactions.bucket, b.transactions.file) },
 		func() error { return load(s, b.methods.bucket, b.methods.file) },
+		func() error { return load(s, b.customers.bucket, b.customers.file) },
 		func() error { return load(s, b.events.bucket, b.events.file) },
 		func() error { return load(s, keysBucket, b.keys.file) },
 	}
@@ -44,6 +48,7 @@ func (b *books) load(s *store) error {
 	for _, in := range b.intents.all {
 		b.plan(in)
 	}
+	b.reindex()
 	return nil
 }
 

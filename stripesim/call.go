@@ -58,6 +58,7 @@ func (tw *Twin) arrive(w http.ResponseWriter, r *http.Request) (*call, *answer) 
 	who, refused := authenticate(r)
 	c.who = who
 	c.who.requestID = "req_" + randomLetters(14)
+	c.who.base = tw.base(r)
 	if r.Method == http.MethodPost {
 		c.who.key = strings.TrimSpace(r.Header.Get("Idempotency-Key"))
 	}
@@ -92,7 +93,7 @@ func (c *call) handle(op operation) *answer {
 	if a := c.door(); a != nil {
 		return a
 	}
-	if c.request.Method != http.MethodPost {
+	if c.request.Method != http.MethodPost && c.request.Method != http.MethodDelete {
 		if !c.linger() {
 			return &answer{cut: true}
 		}

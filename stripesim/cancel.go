@@ -24,6 +24,7 @@ func (b *books) passTime(t *transition) {
 	who := t.who
 	t.who = origin{} // nobody's request
 	for in := b.nextDue(t.now); in != nil; in = b.nextDue(t.now) {
+		t.open(in)
 		switch in.DueWhat {
 		case dueExpire:
 			t.cancel(in, "automatic")
@@ -71,6 +72,7 @@ func (t *transition) intent(id string) (*intent, *apiError) {
 	if !in.countUpdate(t.now) {
 		return nil, rateLimited(0)
 	}
+	t.open(in)
 	return in, nil
 }
 

@@ -5,7 +5,7 @@ func prepareConfirm(c *call, p *params) effect {
 	token, _ := p.text("payment_method")
 	offSession := readOffSession(p)
 	failOnAction := p.boolean("error_on_requires_action")
-	returnURL, _ := p.text("return_url")
+	returnURL := readReturnURL(p)
 	email, hasEmail := p.text("receipt_email")
 	usage := p.oneOf("setup_future_usage", "on_session", "off_session")
 	p.boolean("use_stripe_sdk")

@@ -56,7 +56,9 @@ func (tw *Twin) act(r *http.Request, who func(*intent) origin, do func(*transiti
 			outcome = notFound("payment intent", id)
 			return nil
 		}
+		t.open(in)
 		t.who = who(in)
+		t.who.base = tw.base(r)
 		outcome = do(t, in)
 		book = bookOf(in)
 		return nil

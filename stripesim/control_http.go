@@ -46,6 +46,8 @@ func (tw *Twin) controlRoutes(mux *http.ServeMux) {
 		"POST /_twin/payment_intents/{id}/pay":          tw.payIntent,
 		"POST /_twin/deliveries/flush":                  tw.flushDeliveries,
 		"POST /_twin/tick":                              tw.tickNow,
+		"GET /_twin/search":                             tw.getSearch,
+		"POST /_twin/search":                            tw.setSearch,
 		"POST /_twin/hold":                              tw.addHold,
 		"POST /_twin/release":                           tw.releaseHold,
 		"GET /_twin/held":                               tw.listHeld,
@@ -133,8 +135,10 @@ func (tw *Twin) reset(*http.Request) (any, error) {
 	defer tw.books.mu.Unlock()
 	fresh := newBooks()
 	b := tw.books
-	b.intents, b.charges, b.transactions, b.methods, b.events, b.keys, b.due =
-		fresh.intents, fresh.charges, fresh.transactions, fresh.methods, fresh.events, fresh.keys, nil
+	b.intents, b.charges, b.transactions, b.methods, b.customers, b.events, b.keys, b.due =
+		fresh.intents, fresh.charges, fresh.transactions, fresh.methods, fresh.customers, fresh.events, fresh.keys, nil
+	b.search = fresh.search
+	b.search.lag = tw.config.SearchLag
 	tw.deliveries.clear()
 	tw.requests.clear()
 	tw.faults.remove("")

@@ -10,7 +10,7 @@ func prepareCreate(c *call, p *params) effect {
 	confirm := p.boolean("confirm")
 	in.OffSession = readOffSession(p)
 	failOnAction := p.boolean("error_on_requires_action")
-	in.ReturnURL, _ = p.text("return_url")
+	in.ReturnURL = readReturnURL(p)
 	p.boolean("use_stripe_sdk")
 	expand := readExpand(p, "payment_intent", false)
 	if !confirm {
@@ -22,6 +22,9 @@ func prepareCreate(c *call, p *params) effect {
 	}
 	return func(t *transition) (any, *apiError) {
 		if err := checkLimits(in.Amount, in.Currency); err != nil {
+			return nil, err
+		}
+		if err := t.customerExists(in.Customer); err != nil {
 			return nil, err
 		}
 		m, err := t.method(token, in)
@@ -84,9 +87,6 @@ func readDetails(p *params, in *intent) {
 		if value, found := p.text(name); found {
 			*field = value
 		}
-	}
-	if in.Customer != "" && !strings.HasPrefix(in.Customer, "cus_") {
-		p.fail(resourceMissing(400, "customer", in.Customer, "customer"))
 	}
 	for _, descriptor := range []string{in.StatementDescriptor, in.StatementDescriptorSuffix} {
 		if len(descriptor) > 22 || strings.ContainsAny(descriptor, `<>\'"*`) {

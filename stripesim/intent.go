@@ -52,11 +52,15 @@ type intent struct {
 	LastError          *apiError
 	Charges            []string // ids, oldest first
 	NextAction         string   // "", use_stripe_sdk or redirect_to_url
+	Challenge          string   // the payer's latest challenge; that of an earlier attempt is stale
+	ChallengeURL       string   // its page
 	OffSession         bool
 	Authenticated      bool // the payer passed a challenge that waits for a second confirm
 
 	DueAt   int64
 	DueWhat string
+
+	Changed time.Time // when it last changed: search lags behind it
 
 	UpdatesSince int64 // begin of the hour in which Updates are counted
 	Updates      int
@@ -197,10 +201,10 @@ func methodOptions(in *intent) map[string]any {
 func nextAction(in *intent) any {
 	switch in.NextAction {
 	case "use_stripe_sdk":
-		return map[string]any{"type": "use_stripe_sdk", "use_stripe_sdk": map[string]any{"type": "three_d_secure_redirect"}}
+		return map[string]any{"type": "use_stripe_sdk", "use_stripe_sdk": map[string]any{"type": "three_d_secure_redirect", "stripe_js": in.ChallengeURL}}
 	case "redirect_to_url":
 		return map[string]any{"type": "redirect_to_url", "redirect_to_url": map[string]any{
-			"return_url": in.ReturnURL, "url": "https://hooks.stripe.com/redirect/authenticate/src_" + in.ID}}
+			"return_url": in.ReturnURL, "url": in.ChallengeURL}}
 	}
 	return nil
 }

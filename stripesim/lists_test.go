@@ -20,11 +20,12 @@ func ids(t *testing.T, answer reply) []string {
 	return found
 }
 
-// five makes five intents, one a minute.
+// five makes five intents, one a minute, for two customers in turn.
 func (b *bench) five() []string {
 	var made []string
+	customers := []string{b.customer("name=first"), b.customer("name=second")}
 	for i := range 5 {
-		made = append(made, b.create("customer=cus_"+strconv.Itoa(i%2)))
+		made = append(made, b.create("customer="+customers[i%2]))
 		b.clock.advance(time.Minute)
 	}
 	return made
@@ -64,13 +65,14 @@ func TestListFiltersByCreatedAndCustomer(t *testing.T) {
 	b := start(t)
 	at := b.clock.now
 	made := b.five()
-	second := func(i int) string { return strconv.FormatInt(at.Add(time.Duration(i)*time.Minute).Unix(), 10) }
-	require.Equal(t, []string{made[4], made[3]}, ids(t, b.get(intents+"?created[gte]="+second(3))))
-	require.Equal(t, []string{made[4]}, ids(t, b.get(intents+"?created[gt]="+second(3))))
-	require.Equal(t, []string{made[1], made[0]}, ids(t, b.get(intents+"?created[lte]="+second(1))))
-	require.Equal(t, []string{made[0]}, ids(t, b.get(intents+"?created[lt]="+second(1))))
-	require.Equal(t, []string{made[2]}, ids(t, b.get(intents+"?created="+second(2))))
-	require.Equal(t, []string{made[3], made[1]}, ids(t, b.get(intents+"?customer=cus_1")))
+	minute := func(i int) string { return strconv.FormatInt(at.Add(time.Duration(i)*time.Minute).Unix(), 10) }
+	require.Equal(t, []string{made[4], made[3]}, ids(t, b.get(intents+"?created[gte]="+minute(3))))
+	require.Equal(t, []string{made[4]}, ids(t, b.get(intents+"?created[gt]="+minute(3))))
+	require.Equal(t, []string{made[1], made[0]}, ids(t, b.get(intents+"?created[lte]="+minute(1))))
+	require.Equal(t, []string{made[0]}, ids(t, b.get(intents+"?created[lt]="+minute(1))))
+	require.Equal(t, []string{made[2]}, ids(t, b.get(intents+"?created="+minute(2))))
+	second := b.get(intents + "/" + made[1]).json("customer").(string)
+	require.Equal(t, []string{made[3], made[1]}, ids(t, b.get(intents+"?customer="+second)))
 }
 
 func TestListByCreatedIsWholeAfterTheClockWasSetBack(t *testing.T) {

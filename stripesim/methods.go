@@ -22,7 +22,8 @@ type decline struct {
 type testMethod struct {
 	Behaviour behaviour
 	Decline   decline
-	Kind      string // card or us_bank_account
+	After     *decline // how the charge fails when the payer has passed the challenge
+	Kind      string   // card or us_bank_account
 	Brand     string
 	Last4     string
 }
@@ -62,6 +63,10 @@ func findTestMethod(token string) (testMethod, bool) {
 	case "pm_card_authenticationRequired", "pm_card_threeDSecure2Required", "pm_card_threeDSecureRequired":
 		return testMethod{Behaviour: challenges, Kind: "card", Brand: "visa", Last4: "3220",
 			Decline: decline{"authentication_required", "authentication_required", "Your card was declined. This transaction requires authentication."}}, true
+	case "pm_card_threeDSecureRequiredChargeDeclined":
+		return testMethod{Behaviour: challenges, Kind: "card", Brand: "visa", Last4: "1629",
+			Decline: decline{"authentication_required", "authentication_required", "Your card was declined. This transaction requires authentication."},
+			After:   &decline{"card_declined", "generic_decline", "Your card was declined."}}, true
 	case "pm_usBankAccount_success", "pm_usBankAccount_processing":
 		return testMethod{Behaviour: settles, Kind: "us_bank_account", Last4: "6789"}, true
 	case "pm_usBankAccount_insufficientFunds":

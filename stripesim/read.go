@@ -41,6 +41,7 @@ func listing[T record](url, kind string, p *params, from func(*books) *table[T],
 func intentsOf(b *books) *table[*intent]                  { return b.intents }
 func chargesOf(b *books) *table[*charge]                  { return b.charges }
 func transactionsOf(b *books) *table[*balanceTransaction] { return b.transactions }
+func customersOf(b *books) *table[*customer]              { return b.customers }
 func eventsOf(b *books) *table[*event]                    { return b.events }
 
 func showIntent(b *books, in *intent, e expansion) any { return b.renderIntent(in, e) }

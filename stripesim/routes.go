@@ -8,6 +8,7 @@ func (tw *Twin) routes() http.Handler {
 	for pattern, op := range map[string]operation{
 		"POST /v1/payment_intents":              prepareCreate,
 		"GET /v1/payment_intents":               prepareListIntents,
+		"GET /v1/payment_intents/search":        prepareSearch,
 		"GET /v1/payment_intents/{id}":          prepareGetIntent,
 		"POST /v1/payment_intents/{id}":         prepareUpdate,
 		"POST /v1/payment_intents/{id}/confirm": prepareConfirm,
@@ -18,6 +19,11 @@ func (tw *Twin) routes() http.Handler {
 		"POST /v1/charges/{id}":                 prepareUpdateCharge,
 		"GET /v1/balance_transactions":          prepareListTransactions,
 		"GET /v1/balance_transactions/{id}":     prepareGetTransaction,
+		"POST /v1/customers":                    prepareCreateCustomer,
+		"GET /v1/customers":                     prepareListCustomers,
+		"GET /v1/customers/{id}":                prepareGetCustomer,
+		"POST /v1/customers/{id}":               prepareUpdateCustomer,
+		"DELETE /v1/customers/{id}":             prepareDeleteCustomer,
 		"GET /v1/refunds":                       prepareListRefunds,
 		"GET /v1/events":                        tw.prepareListEvents,
 		"GET /v1/events/{id}":                   tw.prepareGetEvent,
@@ -25,6 +31,8 @@ func (tw *Twin) routes() http.Handler {
 	} {
 		mux.Handle(pattern, tw.api(op))
 	}
+	mux.HandleFunc("GET /challenge/{intent}/{challenge}", tw.page(tw.showChallenge))
+	mux.HandleFunc("POST /challenge/{intent}/{challenge}", tw.page(tw.endChallenge))
 	tw.controlRoutes(mux)
 	return mux
 }

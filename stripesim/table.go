@@ -154,14 +154,20 @@ type listQuery struct {
 	from, until                 int64 // created, inclusive; until 0 = no bound
 }
 
-func readListQuery(p *params) listQuery {
-	q := listQuery{limit: 10}
-	if limit := p.integer("limit"); limit != nil {
-		if *limit < 1 || *limit > 100 {
-			p.fail(invalidRequest("parameter_invalid_integer", "Invalid limit: must be between 1 and 100.", "limit"))
-		}
-		q.limit = int(*limit)
+// readLimit reads how many rows a page has at most.
+func readLimit(p *params) int {
+	limit := p.integer("limit")
+	if limit == nil {
+		return 10
 	}
+	if *limit < 1 || *limit > 100 {
+		p.fail(invalidRequest("parameter_invalid_integer", "Invalid limit: must be between 1 and 100.", "limit"))
+	}
+	return int(*limit)
+}
+
+func readListQuery(p *params) listQuery {
+	q := listQuery{limit: readLimit(p)}
 	q.startingAfter, _ = p.text("starting_after")
 	q.endingBefore, _ = p.text("ending_before")
 	if q.startingAfter != "" && q.endingBefore != "" {

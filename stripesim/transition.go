@@ -14,6 +14,7 @@ type transition struct {
 
 	touched []record
 	seen    map[record]bool
+	before  map[*intent]*intent // what intents were before the change, for the search that lags
 	events  []*event
 }
 
@@ -23,10 +24,23 @@ type origin struct {
 	platform  string // the account of the key, when it acts for another
 	requestID string
 	key       string
+	base      string // where the payer finds the twin's pages, such as http://127.0.0.1:12111
 }
 
 func (b *books) begin(now time.Time, who origin) *transition {
+	b.search.advance(now)
 	return &transition{books: b, now: now, who: who, seen: map[record]bool{}}
+}
+
+// open remembers what an intent is before this change; whoever changes an intent that was there calls it first.
+func (t *transition) open(in *intent) {
+	if t.before == nil {
+		t.before = map[*intent]*intent{}
+	}
+	if t.before[in] == nil {
+		was := *in
+		t.before[in] = &was
+	}
 }
 
 // touch notes that a row has to be written.
@@ -37,10 +51,19 @@ func (t *transition) touch(row record) {
 	}
 }
 
+// about is whose event it is and, where it is of a payment, which intent's.
+type about struct {
+	scope
+	platform string
+	intent   string
+}
+
+func (in *intent) about() about { return about{in.owner(), in.Platform, in.ID} }
+
 // emit files an event with a snapshot of the object as it is now.
-func (t *transition) emit(kind string, in *intent, object any, previous map[string]any) {
-	e := &event{ID: newID("evt"), Account: in.Account, Platform: in.Platform, Livemode: in.Livemode, Created: t.now.Unix(),
-		Type: kind, Version: apiVersion, Object: encode(object), RequestID: t.who.requestID, IdempotencyKey: t.who.key, Intent: in.ID}
+func (t *transition) emit(kind string, of about, object any, previous map[string]any) {
+	e := &event{ID: newID("evt"), Account: of.Account, Platform: of.platform, Livemode: of.Livemode, Created: t.now.Unix(),
+		Type: kind, Version: apiVersion, Object: encode(object), RequestID: t.who.requestID, IdempotencyKey: t.who.key, Intent: of.intent}
 	if previous != nil {
 		e.Previous = json.RawMessage(encode(previous))
 	}
@@ -50,11 +73,11 @@ func (t *transition) emit(kind string, in *intent, object any, previous map[stri
 }
 
 func (t *transition) emitIntent(kind string, in *intent) {
-	t.emit(kind, in, t.books.renderIntent(in, nil), nil)
+	t.emit(kind, in.about(), t.books.renderIntent(in, nil), nil)
 }
 
 func (t *transition) emitCharge(kind string, in *intent, c *charge) {
-	t.emit(kind, in, t.books.renderCharge(c, nil), nil)
+	t.emit(kind, in.about(), t.books.renderCharge(c, nil), nil)
 }
 
 // batch is what has to be written.
@@ -76,6 +99,8 @@ func (t *transition) bucketOf(row record) string {
 		return t.books.transactions.bucket
 	case *method:
 		return t.books.methods.bucket
+	case *customer:
+		return t.books.customers.bucket
 	default:
 		return t.books.events.bucket
 	}

@@ -24,6 +24,8 @@ type Config struct {
 	WebhookTimeout time.Duration // how long an endpoint may take to answer; 0 = 10 s
 	WebhookWorkers int           // sends at the same time per endpoint; 0 = 8
 	ReorderAtMost  time.Duration // wall time a reordered event waits for the next, at most; 0 = 2 s
+	PublicURL      string        // where the payer's browser finds the twin; empty = as the request of the API found it
+	SearchLag      time.Duration // age at which a change becomes visible to search; 0 = one minute, below 0 = at once
 	TickEvery      time.Duration // wall time between looks at the clock for what is due; 0 = 100 ms
 	LiveRate       float64       // requests per second and account in live mode; 0 = no limit (Stripe: 100)
 	TestRate       float64       // requests per second and account in test mode; 0 = no limit (Stripe: 25)
@@ -67,6 +69,7 @@ func New(config Config) (*Twin, error) {
 		client: newWebhookClient(config.WebhookTimeout, config.WebhookWorkers), log: config.Logger, scale: config.RetryScale,
 		workers: config.WebhookWorkers, reorder: config.ReorderAtMost, life: tw.life, byEvent: map[string][]*delivery{},
 		queues: map[string]*queue{}, held: map[string][]*delivery{}, delayed: map[*delivery]bool{}, changed: make(chan struct{})}
+	tw.books.search.lag = config.SearchLag
 	if err := tw.load(); err != nil {
 		return nil, errors.Join(err, tw.Close())
 	}
@@ -96,6 +99,7 @@ func withDefaults(c Config) Config {
 	c.WebhookTimeout = orDefault(c.WebhookTimeout, 10*time.Second)
 	c.WebhookWorkers = orDefault(c.WebhookWorkers, 8)
 	c.ReorderAtMost = orDefault(c.ReorderAtMost, 2*time.Second)
+	c.SearchLag = max(0, orDefault(c.SearchLag, searchLag))
 	c.TickEvery = orDefault(c.TickEvery, 100*time.Millisecond)
 	return c
 }
@@ -215,6 +219,7 @@ type sending struct {
 // lock of the books, so that the file follows the order of the books.
 func (tw *Twin) commit(t *transition, writes *batch) *sending {
 	s := &sending{twin: tw}
+	tw.books.index(t)
 	changes := t.batch()
 	writes.puts = append(writes.puts, changes.puts...)
 	for _, e := range t.events {

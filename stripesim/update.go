@@ -46,6 +46,11 @@ func prepareUpdate(c *call, p *params) effect {
 		if err := checkLimits(after.Amount, after.Currency); err != nil {
 			return nil, err
 		}
+		if after.Customer != in.Customer {
+			if err := t.customerExists(after.Customer); err != nil {
+				return nil, err
+			}
+		}
 		m, err := t.method(token, &after)
 		if err != nil {
 			return nil, err
@@ -76,6 +81,18 @@ func mergeMetadata(in *intent, members map[string]string) *apiError {
 	return nil
 }
 
+// previousMembers is what previous_attributes says of the metadata that a request sent: null where there was nothing.
+func previousMembers(before, sent map[string]string) map[string]any {
+	old := map[string]any{}
+	for name := range sent {
+		old[name] = nil
+		if value, had := before[name]; had {
+			old[name] = value
+		}
+	}
+	return old
+}
+
 // prepareUpdateCharge is POST /v1/charges/{id}: description, receipt_email and metadata. It causes charge.updated.
 func prepareUpdateCharge(c *call, p *params) effect {
 	description, hasDescription := p.text("description")
@@ -94,15 +111,7 @@ func prepareUpdateCharge(c *call, p *params) effect {
 			return nil, err
 		}
 		if len(members) > 0 {
-			old := map[string]any{}
-			for name := range members {
-				if value, had := ch.Metadata[name]; had {
-					old[name] = value
-				} else {
-					old[name] = nil
-				}
-			}
-			previous["metadata"] = old
+			previous["metadata"] = previousMembers(ch.Metadata, members)
 			ch.Metadata = holder.Metadata
 		}
 		if hasDescription && description != ch.Description {
@@ -116,7 +125,7 @@ func prepareUpdateCharge(c *call, p *params) effect {
 		if len(previous) > 0 {
 			t.touch(ch)
 			in := t.books.intents.byID[ch.Intent]
-			t.emit("charge.updated", in, t.books.renderCharge(ch, expansion{}), previous)
+			t.emit("charge.updated", in.about(), t.books.renderCharge(ch, expansion{}), previous)
 		}
 		return t.books.renderCharge(ch, expand), nil
 	}

@@ -33,6 +33,8 @@ type options struct {
 	RetryScale     float64       `env:"STRIPESIM_RETRY_SCALE" default:"1" help:"Factor on the gaps between webhook tries."`
 	WebhookTimeout time.Duration `env:"STRIPESIM_WEBHOOK_TIMEOUT" default:"10s" help:"How long an endpoint may take to answer."`
 	WebhookWorkers int           `env:"STRIPESIM_WEBHOOK_WORKERS" default:"8" help:"Sends at the same time per endpoint."`
+	PublicURL      string        `env:"STRIPESIM_PUBLIC_URL" help:"Where the payer's browser finds the challenge page; empty = where the API was called."`
+	SearchLag      time.Duration `env:"STRIPESIM_SEARCH_LAG" default:"1m" help:"Age on the clock at which a change becomes visible to search."`
 	LiveRate       float64       `env:"STRIPESIM_LIVE_RATE" help:"Requests per second and account in live mode; 0 = no limit."`
 	TestRate       float64       `env:"STRIPESIM_TEST_RATE" help:"Requests per second and account in test mode; 0 = no limit."`
 	LogLevel       slog.Level    `env:"STRIPESIM_LOG_LEVEL" default:"INFO" help:"DEBUG, INFO, WARN or ERROR."`
@@ -83,7 +85,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 
 func configure(ctx context.Context, opts options, log *slog.Logger) (stripesim.Config, func(), error) {
 	config := stripesim.Config{StateFile: opts.State, Seed: opts.Seed, Logger: log, RetryScale: opts.RetryScale,
-		WebhookTimeout: opts.WebhookTimeout, WebhookWorkers: opts.WebhookWorkers, LiveRate: opts.LiveRate, TestRate: opts.TestRate}
+		WebhookTimeout: opts.WebhookTimeout, WebhookWorkers: opts.WebhookWorkers, LiveRate: opts.LiveRate, TestRate: opts.TestRate,
+		PublicURL: strings.TrimRight(opts.PublicURL, "/"), SearchLag: opts.SearchLag}
+	if opts.SearchLag == 0 {
+		config.SearchLag = -1 // at once: zero would be the default
+	}
 	for _, text := range opts.Endpoint {
 		at := strings.LastIndex(text, "=")
 		if at <= 0 || at == len(text)-1 {

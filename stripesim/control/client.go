@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Client calls the control API of a running twin. The zero value is not usable; see NewClient.
@@ -185,6 +186,19 @@ func (c *Client) Flush(ctx context.Context, retryNow bool) (Counts, error) {
 func (c *Client) Tick(ctx context.Context) error {
 	_, err := call[json.RawMessage](ctx, c, http.MethodPost, "/_twin/tick", nil)
 	return err
+}
+
+// SetSearchLag sets how old, on the twin's clock, a change must be to be visible to search; an hour is an outage. What
+// was visible stays so.
+func (c *Client) SetSearchLag(ctx context.Context, lag time.Duration) error {
+	_, err := call[Search](ctx, c, http.MethodPost, "/_twin/search", Search{LagMS: lag.Milliseconds()})
+	return err
+}
+
+// SearchLag reads what SetSearchLag sets. A twin begins with a minute, unless its configuration says otherwise.
+func (c *Client) SearchLag(ctx context.Context) (time.Duration, error) {
+	search, err := call[Search](ctx, c, http.MethodGet, "/_twin/search", nil)
+	return time.Duration(search.LagMS) * time.Millisecond, err
 }
 
 // Hold stops matching requests at a point until Release.

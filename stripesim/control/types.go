@@ -227,6 +227,11 @@ type Sent struct {
 	Answers []Answer `json:"answers"`
 }
 
+// Search is how search behaves.
+type Search struct {
+	LagMS int64 `json:"lag_ms"` // milliseconds of the twin's clock until a change is visible to search
+}
+
 // Pay is what the payer, holding the client secret, does without any key of ours.
 type Pay struct {
 	PaymentMethod string `json:"payment_method"`
