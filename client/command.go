@@ -1,0 +1,93 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"unicode/utf8"
+
+	"payonce/payments"
+)
+
+// CreatePayment asks for a payment of an order.
+type CreatePayment struct {
+	Reference     string                 `json:"reference"`                // the order; 1 to 255 printable characters
+	Replaces      *PaymentID             `json:"replaces,omitempty"`       // the ended payment of the reference that this attempt follows
+	Amount        int64                  `json:"amount"`                   // minor units
+	Currency      payments.Currency      `json:"currency"`                 // ISO 4217
+	PaymentMethod string                 `json:"payment_method,omitempty"` // pm_…: the payment is confirmed at once
+	CaptureMethod payments.CaptureMethod `json:"capture_method,omitempty"`
+	Description   string                 `json:"description,omitempty"`
+	ReceiptEmail  string                 `json:"receipt_email,omitempty"`
+	ReturnURL     string                 `json:"return_url,omitempty"`  // https; where the payer comes back to
+	OffSession    bool                   `json:"off_session,omitempty"` // the payer is not there
+	Metadata      map[string]string      `json:"metadata,omitempty"`
+}
+
+// ConfirmPayment asks to take the money with a method.
+type ConfirmPayment struct {
+	PaymentMethod string `json:"payment_method"`        // pm_…
+	ReturnURL     string `json:"return_url,omitempty"`  // https; where the payer comes back to
+	OffSession    bool   `json:"off_session,omitempty"` // the payer is not there
+}
+
+// CancelPayment asks to end a payment without money.
+type CancelPayment struct {
+	Reason CancelReason `json:"cancellation_reason,omitempty"`
+}
+
+// CancelReason is why, in Stripe's words (https://docs.stripe.com/api/payment_intents/cancel).
+type CancelReason string
+
+// The reasons; none need be given.
+const (
+	CancelRequestedByCustomer CancelReason = "requested_by_customer"
+	CancelDuplicate           CancelReason = "duplicate"
+	CancelFraudulent          CancelReason = "fraudulent"
+	CancelAbandoned           CancelReason = "abandoned"
+)
+
+const pathPayments = "/v1/payments"
+
+// CreatePayment creates a payment once per key, and once per attempt of its reference whatever the key: a payer who comes back with another
+// key to the same order gets the same payment. The errors are ErrNoKey, ErrNoAnswer and *Refusal.
+func (c *Client) CreatePayment(ctx context.Context, key Key, create CreatePayment) (Answer, error) {
+	if !utf8.ValidString(create.Reference) {
+		return Answer{}, fmt.Errorf("payonce: reference %q is not UTF-8", create.Reference) // JSON would give two orders one name
+	}
+	return c.command(ctx, pathPayments, key, create)
+}
+
+// ConfirmPayment confirms a payment, again after a decline. The errors are those of CreatePayment.
+func (c *Client) ConfirmPayment(ctx context.Context, key Key, id PaymentID, confirm ConfirmPayment) (Answer, error) {
+	return c.command(ctx, pathOf(id)+"/confirm", key, confirm)
+}
+
+// CancelPayment cancels a payment. One that has succeeded refuses with CodePaymentSucceeded. The errors are those of CreatePayment.
+func (c *Client) CancelPayment(ctx context.Context, key Key, id PaymentID, cancel CancelPayment) (Answer, error) {
+	return c.command(ctx, pathOf(id)+"/cancel", key, cancel)
+}
+
+func pathOf(id PaymentID) string { return pathPayments + "/" + id.String() }
+
+func (c *Client) command(ctx context.Context, path string, key Key, body any) (Answer, error) {
+	if err := key.check(); err != nil {
+		return Answer{}, err
+	}
+	encoded, err := json.Marshal(body)
+	if err != nil {
+		return Answer{}, fmt.Errorf("payonce: encode command: %w", err)
+	}
+	return c.ask(ctx, &request{method: http.MethodPost, path: path, key: key, body: encoded, wait: c.wait})
+}
+
+// ask sends a command, for the first time or again.
+func (c *Client) ask(ctx context.Context, command *request) (Answer, error) {
+	answer, err := exchange(ctx, c, *command, reply.answer)
+	if err != nil {
+		return Answer{}, err
+	}
+	answer.request = command
+	return answer, nil
+}

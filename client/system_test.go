@@ -1,0 +1,114 @@
+package client_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"payonce/client"
+	"payonce/internal/testkit/system"
+	"payonce/payments"
+)
+
+// lossy is the line between a checkout and payonce: of five requests one is lost on its way, one answer is lost and one is cut.
+func lossy(t testing.TB, s *system.System) *client.Client {
+	t.Helper()
+	var count atomic.Int64
+	line := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		turn := count.Add(1) % 5
+		if turn == 1 {
+			panic(http.ErrAbortHandler)
+		}
+		onwards := r.Clone(r.Context())
+		onwards.RequestURI = ""
+		onwards.URL.Scheme, onwards.URL.Host = "http", s.URL[len("http://"):]
+		response, err := http.DefaultTransport.RoundTrip(onwards)
+		if err != nil || turn == 2 {
+			panic(http.ErrAbortHandler)
+		}
+		defer func() { _ = response.Body.Close() }()
+		body, err := io.ReadAll(response.Body)
+		if err != nil {
+			panic(http.ErrAbortHandler)
+		}
+		for name, values := range response.Header {
+			w.Header()[name] = values
+		}
+		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+		w.WriteHeader(response.StatusCode)
+		if turn == 3 {
+			_, _ = w.Write(body[:len(body)/2])
+			panic(http.ErrAbortHandler)
+		}
+		_, _ = w.Write(body)
+	}))
+	t.Cleanup(line.Close)
+	made, err := client.New(line.URL, s.APIKey, client.HTTP(line.Client()), client.Tries(20))
+	require.NoError(t, err)
+	return made
+}
+
+// Three processes of a checkout ask for the same order at once over a line that loses requests and answers: one charge, and each of them
+// learns of it.
+func TestAnOrderOverALossyLineIsChargedOnce(t *testing.T) {
+	t.Parallel()
+	const processes = 3
+	s := system.Start(t)
+	checkout := lossy(t, s)
+	var done sync.WaitGroup
+	paid := make([]client.Payment, processes)
+	failed := make([]error, processes)
+	for process := range processes {
+		done.Go(func() {
+			answer, err := checkout.CreatePayment(t.Context(), client.IntentKey("checkout-1"), order())
+			if err == nil {
+				paid[process], err = checkout.Await(t.Context(), answer)
+			}
+			failed[process] = err
+		})
+	}
+	done.Wait()
+	for process := range processes {
+		require.NoError(t, failed[process])
+		require.Equal(t, payments.StatusSucceeded, paid[process].Status)
+		require.Equal(t, payments.StageLedgerApplied, paid[process].Stage)
+		require.Equal(t, paid[0].ID, paid[process].ID)
+	}
+	s.Settle()
+	require.Len(t, s.Requests(http.MethodPost, "/v1/payment_intents"), 1)
+	book := s.Book(paid[0].ID)
+	require.Equal(t, 1, book.ConfirmsExecuted)
+	require.Equal(t, order().Amount, book.Captured)
+	require.Equal(t, 1, s.Count(`SELECT count(*) FROM payonce.ledger_journals`))
+	require.Len(t, s.Receiver.Of(t, paid[0].ID.String()), 1)
+}
+
+// Two equal orders are two orders: only their sessions and references tell them apart.
+func TestTwoEqualOrdersAreTwoPayments(t *testing.T) {
+	t.Parallel()
+	s := system.Start(t)
+	checkout, err := client.New(s.URL, s.APIKey)
+	require.NoError(t, err)
+	charged := map[client.PaymentID]bool{}
+	for _, name := range []string{"1", "2"} {
+		same := order()
+		same.Reference = "order-" + name
+		answer, err := checkout.CreatePayment(t.Context(), client.IntentKey("checkout-"+name), same)
+		require.NoError(t, err)
+		charged[answer.Payment.ID] = true
+	}
+	require.Len(t, charged, 2)
+
+	other := order()
+	other.Amount++
+	_, err = checkout.CreatePayment(t.Context(), client.IntentKey("checkout-1"), other)
+	require.Equal(t, client.CodeKeyReused, client.CodeOf(err))
+	_, err = checkout.CreatePayment(t.Context(), client.IntentKey("checkout-3"), other)
+	require.Equal(t, client.CodeReferenceConflict, client.CodeOf(err))
+}
