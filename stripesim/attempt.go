@@ -11,9 +11,6 @@ const (
 	holdUnattended = 4*24*time.Hour + 18*time.Hour
 )
 
-// debitDelay is how long a bank debit stays in processing when nobody ends it earlier. Stripe says days.
-const debitDelay = 4 * 24 * time.Hour
-
 // attempt charges the intent's payment method once. The error is a decline: the attempt has been made.
 func (t *transition) attempt(in *intent, m *method) *apiError {
 	t.touch(in)
@@ -35,7 +32,7 @@ func (t *transition) attempt(in *intent, m *method) *apiError {
 			return t.decline(in, m, test.Decline)
 		}
 		t.challenge(in)
-	case settles, bounces:
+	case settles, bounces, stays:
 		t.process(in, m)
 	default:
 		t.pay(in, m)
@@ -72,7 +69,7 @@ func (t *transition) captured(in *intent, c *charge, amount int64) {
 	t.touch(in)
 	bt := &balanceTransaction{ID: newID("txn"), Account: in.Account, Livemode: in.Livemode, Created: t.now.Unix(),
 		Amount: amount, Fee: feeOf(amount), Currency: in.Currency, Source: c.ID, Kind: "charge", Description: in.Description}
-	if t.books.methods.byID[c.PaymentMethod].test().Kind != "card" {
+	if t.books.methods.byID[c.PaymentMethod].test().Kind != card {
 		bt.Kind = "payment"
 	}
 	if in.Platform != "" && in.ApplicationFee != nil {
@@ -152,31 +149,6 @@ func (t *transition) unauthenticated(in *intent) {
 	t.emitIntent("payment_intent.payment_failed", in)
 }
 
-// process begins a bank debit.
-func (t *transition) process(in *intent, m *method) {
-	c := t.charge(in, m)
-	c.Status = "pending"
-	in.Status = processing
-	in.due(t.now.Add(debitDelay), dueSettle)
-	t.books.plan(in)
-	t.emitIntent("payment_intent.processing", in)
-	t.emitCharge("charge.pending", in, c)
-}
-
-// settle ends a bank debit: with money, or with the decline.
-func (t *transition) settle(in *intent, d *decline) {
-	c := t.books.charges.byID[in.latestCharge()]
-	if d != nil {
-		t.fail(in, c, t.books.methods.byID[c.PaymentMethod], *d)
-		return
-	}
-	c.Status, c.Paid = "succeeded", true
-	in.ChargesSucceeded++
-	t.captured(in, c, in.Amount)
-	t.emitCharge("charge.succeeded", in, c)
-	t.emitIntent("payment_intent.succeeded", in)
-}
-
 // charge opens a charge of the intent.
 func (t *transition) charge(in *intent, m *method) *charge {
 	c := &charge{ID: newID("ch"), Account: in.Account, Livemode: in.Livemode, Created: t.now.Unix(), Intent: in.ID,
@@ -184,7 +156,7 @@ func (t *transition) charge(in *intent, m *method) *charge {
 		StatementDescriptor: in.StatementDescriptor, StatementDescriptorSuffix: in.StatementDescriptorSuffix,
 		TransferDestination: in.TransferDestination, TransferGroup: in.TransferGroup, TransferAmount: in.TransferAmount,
 		ApplicationFee: in.ApplicationFee, Metadata: copyOf(in.Metadata), PaymentMethod: m.ID}
-	if m.test().Kind != "card" {
+	if m.test().Kind != card {
 		c.ID = newID("py")
 	}
 	in.Charges = append(in.Charges, c.ID)

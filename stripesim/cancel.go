@@ -3,6 +3,9 @@ package stripesim
 // cancel ends an intent. A hold is given back first.
 func (t *transition) cancel(in *intent, reason string) {
 	t.touch(in)
+	if in.Status == processing {
+		t.withdraw(in)
+	}
 	if in.Status == requiresCapture {
 		c := t.books.charges.byID[in.latestCharge()]
 		t.touch(c)
@@ -35,15 +38,6 @@ func (b *books) passTime(t *transition) {
 	t.who = who
 }
 
-// bounce returns how the intent's bank debit fails, or nil if it does not.
-func (b *books) bounce(in *intent) *decline {
-	test := b.methods.byID[in.PaymentMethod].test()
-	if test.Behaviour != bounces {
-		return nil
-	}
-	return &test.Decline
-}
-
 // prepareCancel is POST /v1/payment_intents/{id}/cancel.
 func prepareCancel(c *call, p *params) effect {
 	reason := p.oneOf("cancellation_reason", "duplicate", "fraudulent", "requested_by_customer", "abandoned")
@@ -53,7 +47,7 @@ func prepareCancel(c *call, p *params) effect {
 		if err != nil {
 			return nil, err
 		}
-		if !in.in(requiresPaymentMethod, requiresCapture, requiresConfirmation, requiresAction) {
+		if !in.in(requiresPaymentMethod, requiresCapture, requiresConfirmation, requiresAction) && !t.books.withdrawable(in) {
 			return nil, t.unexpectedState(in, "You cannot cancel this PaymentIntent because it has a status of "+in.Status+
 				". Only a PaymentIntent with one of the following statuses may be canceled: requires_payment_method, "+
 				"requires_capture, requires_confirmation, requires_action, processing.")
@@ -61,6 +55,11 @@ func prepareCancel(c *call, p *params) effect {
 		t.cancel(in, reason)
 		return t.books.renderIntent(in, expand), nil
 	}
+}
+
+// withdrawable says whether the intent is a bank debit that has not been handed to the bank.
+func (b *books) withdrawable(in *intent) bool {
+	return in.Status == processing && b.methods.byID[in.PaymentMethod].test().Behaviour == stays
 }
 
 // intent finds the intent of a request's path among those that the caller may see.

@@ -24,6 +24,9 @@ func prepareCreate(c *call, p *params) effect {
 		if err := checkLimits(in.Amount, in.Currency); err != nil {
 			return nil, err
 		}
+		if err := checkTypes(in.PaymentMethodTypes, in.Currency); err != nil {
+			return nil, err
+		}
 		if err := t.customerExists(in.Customer); err != nil {
 			return nil, err
 		}
@@ -101,18 +104,17 @@ func readDetails(p *params, in *intent) {
 func readMethodTypes(p *params, in *intent) {
 	in.PaymentMethodTypes = p.array("payment_method_types")
 	automatic := p.boolean("automatic_payment_methods[enabled]")
-	p.oneOf("automatic_payment_methods[allow_redirects]", "always", "never")
+	in.AllowRedirects = p.oneOf("automatic_payment_methods[allow_redirects]", "always", "never")
 	if automatic && len(in.PaymentMethodTypes) > 0 {
 		p.fail(invalidRequest("", "You may only specify one of these parameters: automatic_payment_methods, payment_method_types.", ""))
 	}
 	for _, kind := range in.PaymentMethodTypes {
-		if kind != "card" && kind != "us_bank_account" {
+		if kind != card && kind != usBankAccount && kind != sepaDebit {
 			p.fail(invalidRequest("payment_intent_invalid_parameter", "The payment method type provided: "+kind+" is invalid.", "payment_method_types"))
 		}
 	}
 	if len(in.PaymentMethodTypes) == 0 {
-		// The Dashboard of every twin account has these two enabled (default since API version 2023-08-16).
-		in.Automatic, in.PaymentMethodTypes = true, []string{"card", "us_bank_account"}
+		in.Automatic, in.PaymentMethodTypes = true, automaticTypes(in.Currency) // the default since API version 2023-08-16
 	}
 }
 

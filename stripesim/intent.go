@@ -49,6 +49,7 @@ type intent struct {
 	PaymentMethod      string
 	PaymentMethodTypes []string
 	Automatic          bool // automatic_payment_methods
+	AllowRedirects     string
 	LastError          *apiError
 	Charges            []string // ids, oldest first
 	NextAction         string   // "", use_stripe_sdk or redirect_to_url
@@ -166,7 +167,7 @@ func (b *books) renderIntent(in *intent, expand expansion) wireIntent {
 		Status: in.Status, OnBehalfOf: orNil(in.OnBehalfOf), TransferGroup: orNil(in.TransferGroup), NextAction: nextAction(in),
 	}
 	if in.Automatic {
-		w.AutomaticPaymentMethods = map[string]any{"allow_redirects": "always", "enabled": true}
+		w.AutomaticPaymentMethods = map[string]any{"allow_redirects": orDefault(in.AllowRedirects, "always"), "enabled": true}
 	}
 	if in.TransferDestination != "" {
 		w.TransferData = wireTransferData{in.TransferAmount, in.TransferDestination}
@@ -189,10 +190,12 @@ func methodOptions(in *intent) map[string]any {
 	options := map[string]any{}
 	for _, kind := range in.PaymentMethodTypes {
 		switch kind {
-		case "card":
+		case card:
 			options[kind] = map[string]any{"installments": nil, "mandate_options": nil, "network": nil, "request_three_d_secure": "automatic"}
-		case "us_bank_account":
+		case usBankAccount:
 			options[kind] = map[string]any{"verification_method": "automatic"}
+		case sepaDebit:
+			options[kind] = map[string]any{}
 		}
 	}
 	return options

@@ -1,6 +1,9 @@
 package stripesim
 
-import "strings"
+import (
+	"strings"
+	"time"
+)
 
 // behaviour is what a payment method does when it is charged.
 type behaviour string
@@ -11,6 +14,7 @@ const (
 	challenges behaviour = "challenges" // asks the payer on-session, refuses off-session
 	settles    behaviour = "settles"    // processing for days, then succeeds
 	bounces    behaviour = "bounces"    // processing for days, then fails
+	stays      behaviour = "stays"      // processing until somebody ends it
 )
 
 // decline is how a charge fails.
@@ -23,9 +27,11 @@ type testMethod struct {
 	Behaviour behaviour
 	Decline   decline
 	After     *decline // how the charge fails when the payer has passed the challenge
-	Kind      string   // card or us_bank_account
-	Brand     string
+	Kind      string
+	Brand     string // of a card
+	Country   string // of a bank account
 	Last4     string
+	Delay     time.Duration // of a bank debit: how long it stays in processing; 0 = until somebody ends it
 }
 
 // method is a payment method made from a test one. It never changes.
@@ -53,32 +59,30 @@ func (m *method) test() testMethod {
 func findTestMethod(token string) (testMethod, bool) {
 	switch token {
 	case "pm_card_visa":
-		return testMethod{Behaviour: pays, Kind: "card", Brand: "visa", Last4: "4242"}, true
+		return testMethod{Behaviour: pays, Kind: card, Brand: "visa", Last4: "4242"}, true
 	case "pm_card_visa_debit":
-		return testMethod{Behaviour: pays, Kind: "card", Brand: "visa", Last4: "5556"}, true
+		return testMethod{Behaviour: pays, Kind: card, Brand: "visa", Last4: "5556"}, true
 	case "pm_card_mastercard":
-		return testMethod{Behaviour: pays, Kind: "card", Brand: "mastercard", Last4: "4444"}, true
+		return testMethod{Behaviour: pays, Kind: card, Brand: "mastercard", Last4: "4444"}, true
 	case "pm_card_amex":
-		return testMethod{Behaviour: pays, Kind: "card", Brand: "amex", Last4: "8431"}, true
+		return testMethod{Behaviour: pays, Kind: card, Brand: "amex", Last4: "8431"}, true
 	case "pm_card_authenticationRequired", "pm_card_threeDSecure2Required", "pm_card_threeDSecureRequired":
-		return testMethod{Behaviour: challenges, Kind: "card", Brand: "visa", Last4: "3220",
+		return testMethod{Behaviour: challenges, Kind: card, Brand: "visa", Last4: "3220",
 			Decline: decline{"authentication_required", "authentication_required", "Your card was declined. This transaction requires authentication."}}, true
 	case "pm_card_threeDSecureRequiredChargeDeclined":
-		return testMethod{Behaviour: challenges, Kind: "card", Brand: "visa", Last4: "1629",
+		return testMethod{Behaviour: challenges, Kind: card, Brand: "visa", Last4: "1629",
 			Decline: decline{"authentication_required", "authentication_required", "Your card was declined. This transaction requires authentication."},
 			After:   &decline{"card_declined", "generic_decline", "Your card was declined."}}, true
-	case "pm_usBankAccount_success", "pm_usBankAccount_processing":
-		return testMethod{Behaviour: settles, Kind: "us_bank_account", Last4: "6789"}, true
-	case "pm_usBankAccount_insufficientFunds":
-		return testMethod{Behaviour: bounces, Kind: "us_bank_account", Last4: "2227",
-			Decline: decline{"payment_method_provider_decline", "insufficient_funds", "The customer's account has insufficient funds to cover this payment."}}, true
+	}
+	if test, found := findDebit(token); found {
+		return test, true
 	}
 	name := strings.Replace(token, "pm_card_visa_", "pm_card_", 1)
 	d, found := findDecline(strings.TrimPrefix(name, "pm_card_chargeDeclined"))
 	if !found || !strings.HasPrefix(name, "pm_card_chargeDeclined") {
 		return testMethod{}, false
 	}
-	return testMethod{Behaviour: declines, Kind: "card", Brand: "visa", Last4: "0002", Decline: d}, true
+	return testMethod{Behaviour: declines, Kind: card, Brand: "visa", Last4: "0002", Decline: d}, true
 }
 
 func findDecline(name string) (decline, bool) {

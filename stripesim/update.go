@@ -42,6 +42,12 @@ func prepareUpdate(c *call, p *params) effect {
 		}
 		if hasCurrency {
 			after.Currency = currency
+			if after.Automatic {
+				after.PaymentMethodTypes = automaticTypes(currency)
+			}
+		}
+		if err := checkTypes(after.PaymentMethodTypes, after.Currency); err != nil {
+			return nil, err
 		}
 		if err := checkLimits(after.Amount, after.Currency); err != nil {
 			return nil, err

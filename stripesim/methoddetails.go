@@ -1,0 +1,95 @@
+package stripesim
+
+type wireCard struct {
+	Brand         string  `json:"brand"`
+	CaptureBefore *int64  `json:"capture_before,omitempty"`
+	Checks        any     `json:"checks"`
+	Country       string  `json:"country"`
+	ExpMonth      int     `json:"exp_month"`
+	ExpYear       int     `json:"exp_year"`
+	Fingerprint   string  `json:"fingerprint"`
+	Funding       string  `json:"funding"`
+	Last4         string  `json:"last4"`
+	Network       string  `json:"network,omitempty"`
+	Wallet        *string `json:"wallet"`
+}
+
+type wireBank struct {
+	AccountHolderType string `json:"account_holder_type"`
+	AccountType       string `json:"account_type"`
+	BankName          string `json:"bank_name"`
+	Fingerprint       string `json:"fingerprint"`
+	Last4             string `json:"last4"`
+	RoutingNumber     string `json:"routing_number"`
+}
+
+type wireSEPA struct {
+	BankCode    string `json:"bank_code"`
+	BranchCode  string `json:"branch_code"`
+	Country     string `json:"country"`
+	Fingerprint string `json:"fingerprint"`
+	Last4       string `json:"last4"`
+}
+
+type wireMethodDetails struct {
+	Card *wireCard `json:"card,omitempty"`
+	Bank *wireBank `json:"us_bank_account,omitempty"`
+	SEPA *wireSEPA `json:"sepa_debit,omitempty"`
+	Type string    `json:"type"`
+}
+
+func methodDetails(test testMethod, c *charge) wireMethodDetails {
+	details := wireMethodDetails{Type: test.Kind}
+	switch test.Kind {
+	case usBankAccount:
+		details.Bank = bankOf(test)
+		return details
+	case sepaDebit:
+		details.SEPA = &wireSEPA{BankCode: "37040044", Country: test.Country, Fingerprint: "stripesim" + test.Last4, Last4: test.Last4}
+		return details
+	}
+	details.Card = cardOf(test)
+	details.Card.Network = test.Brand
+	if c != nil {
+		details.Card.CaptureBefore = orNil(c.CaptureBefore)
+	}
+	return details
+}
+
+func cardOf(test testMethod) *wireCard {
+	return &wireCard{Brand: test.Brand, Checks: wireChecks{CVCCheck: "pass"}, Country: "US", ExpMonth: 8, ExpYear: 2034,
+		Fingerprint: "stripesim" + test.Last4, Funding: "credit", Last4: test.Last4}
+}
+
+type wireChecks struct {
+	AddressLine1Check *string `json:"address_line1_check"`
+	PostalCodeCheck   *string `json:"address_postal_code_check"`
+	CVCCheck          string  `json:"cvc_check"`
+}
+
+func bankOf(test testMethod) *wireBank {
+	return &wireBank{AccountHolderType: "individual", AccountType: "checking", BankName: "STRIPE TEST BANK",
+		Fingerprint: "stripesim" + test.Last4, Last4: test.Last4, RoutingNumber: "110000000"}
+}
+
+// wireMethod is a payment method as the API shows it.
+type wireMethod struct {
+	ID             string            `json:"id"`
+	Object         string            `json:"object"`
+	BillingDetails wireBilling       `json:"billing_details"`
+	Card           *wireCard         `json:"card,omitempty"`
+	Bank           *wireBank         `json:"us_bank_account,omitempty"`
+	SEPA           *wireSEPA         `json:"sepa_debit,omitempty"`
+	Created        int64             `json:"created"`
+	Customer       *string           `json:"customer"`
+	Livemode       bool              `json:"livemode"`
+	Metadata       map[string]string `json:"metadata"`
+	Type           string            `json:"type"`
+}
+
+func renderMethod(m *method) wireMethod {
+	test := m.test()
+	details := methodDetails(test, nil)
+	return wireMethod{ID: m.ID, Object: "payment_method", Card: details.Card, Bank: details.Bank, SEPA: details.SEPA, Created: m.Created,
+		Livemode: m.Livemode, Metadata: map[string]string{}, Type: test.Kind}
+}
