@@ -12,6 +12,9 @@ MODULES := . cmd/temporal-dev tools
 # What the tests run against: a throw-away Postgres and a Temporal server on it, stopped when the command ends.
 TESTSTACK := go run ./internal/testkit/teststack
 
+# Flags for the benchmark, e.g. `make bench BENCHFLAGS=-quick`.
+BENCHFLAGS ?=
+
 # Flags for go test, e.g. `make test TESTFLAGS='-run Claim'`.
 TESTFLAGS ?=
 
@@ -44,6 +47,11 @@ test/mutants: installed ## Break each protection in turn and require that a test
 .PHONY: test/env
 test/env: ## Keep the test stack up in the foreground, for single tests from an editor
 	$(TESTSTACK) up
+
+.PHONY: bench
+bench: installed build ## Measure payonce beside what it is built of; fails when a bar is missed (BENCHFLAGS='-only replay')
+	go build -o bin/bench ./internal/bench
+	bin/bench $(BENCHFLAGS)
 
 ##@ Check
 

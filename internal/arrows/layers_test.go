@@ -19,6 +19,7 @@ var layers = []string{
 var tops = []string{
 	"payonce/cmd/...",
 	"payonce/internal/app/...",
+	"payonce/internal/bench/...",
 	"payonce/internal/demo/...",
 	"payonce/internal/devstack/...",
 	"payonce/internal/testkit/...",
