@@ -72,17 +72,11 @@ func parseCreate(body []byte) (payments.CreateCommand, error) {
 }
 
 func (b createBody) identity(command *payments.CreateCommand) error {
-	switch {
-	case b.Reference == nil:
+	if b.Reference == nil {
 		return invalid("reference", "is required")
-	case *b.Reference == "":
-		return invalid("reference", "must not be empty")
-	case utf8.RuneCountInString(*b.Reference) > maxReference:
-		return invalid("reference", "must not exceed 255 characters")
-	case !printable(*b.Reference):
-		return invalid("reference", "must hold printable characters only")
-	case strings.TrimSpace(*b.Reference) != *b.Reference:
-		return invalid("reference", "must not begin or end with a blank: it would name another order")
+	}
+	if reason := refuseReference(*b.Reference); reason != "" {
+		return invalid("reference", reason)
 	}
 	command.Reference = *b.Reference
 	if b.Replaces == nil {
@@ -95,6 +89,22 @@ func (b createBody) identity(command *payments.CreateCommand) error {
 	}
 	command.Replaces = &payments.PaymentID{UUID: id}
 	return nil
+}
+
+// refuseReference is why a text cannot be a reference; empty when it can.
+func refuseReference(text string) string {
+	switch {
+	case text == "":
+		return "must not be empty"
+	case utf8.RuneCountInString(text) > maxReference:
+		return "must not exceed 255 characters"
+	case !printable(text):
+		return "must hold printable characters only"
+	case strings.TrimSpace(text) != text:
+		return "must not begin or end with a blank: it would name another order"
+	default:
+		return ""
+	}
 }
 
 func (b createBody) money(command *payments.CreateCommand) error {

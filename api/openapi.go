@@ -81,6 +81,7 @@ func letAnswersGrow(schemas huma.Registry) {
 func (a *api) operations(schemas huma.Registry) []operation {
 	return []operation{
 		{describeCreatePayment(schemas), tenants.ScopeWrite, a.createPayment},
+		{describeListPayments(schemas), tenants.ScopeRead, a.listPayments},
 		{describeGetPayment(schemas), tenants.ScopeRead, a.getPayment},
 		{describeHealth(), "", a.health},
 		{describeReady(schemas), "", a.ready},

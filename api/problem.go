@@ -40,6 +40,7 @@ const (
 	codeKeyInvalid           code = "idempotency_key_invalid"
 	codePreferInvalid        code = "prefer_invalid"
 	codeQueryRefused         code = "query_refused"
+	codeParameterInvalid     code = "parameter_invalid"
 	codeUnauthorized         code = "unauthorized"
 	codeForbiddenScope       code = "forbidden_scope"
 	codePaymentNotFound      code = "payment_not_found"
@@ -62,7 +63,8 @@ const (
 // status is the HTTP status of a code: the one table of them.
 func (c code) status() int {
 	switch c {
-	case codeBodyInvalid, codeFieldInvalid, codeCardDataRefused, codeKeyMissing, codeKeyInvalid, codePreferInvalid, codeQueryRefused:
+	case codeBodyInvalid, codeFieldInvalid, codeCardDataRefused, codeKeyMissing, codeKeyInvalid, codePreferInvalid, codeQueryRefused,
+		codeParameterInvalid:
 		return http.StatusBadRequest
 	case codeUnauthorized:
 		return http.StatusUnauthorized
@@ -145,6 +147,8 @@ func (c code) title() string {
 		return "The Prefer header is refused"
 	case codeQueryRefused:
 		return "A command takes no query parameters"
+	case codeParameterInvalid:
+		return "A query parameter is refused"
 	case codeUnauthorized:
 		return "The API key is missing, unknown or revoked"
 	case codeForbiddenScope:

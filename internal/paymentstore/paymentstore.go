@@ -1,7 +1,7 @@
 // Package paymentstore reads the payments table into payments.Payment.
 //
-// It may import payments, internal/seal and pgx. It changes nothing: the create command's claim inserts a payment and
-// activities/apply.go changes it.
+// It may import payments, internal/postgres, internal/seal and pgx. It changes nothing: the create command's claim inserts a
+// payment and activities/apply.go changes it.
 package paymentstore
 
 import (
@@ -31,9 +31,12 @@ type Querier interface {
 	QueryRow(ctx context.Context, sql string, arguments ...any) pgx.Row
 }
 
-const columns = `p.id, p.tenant, p.reference, p.attempt, p.replaces, p.account, p.livemode, p.amount, p.currency, p.capture_method,
-	p.description, p.metadata, p.receipt_email, p.status, p.stage, p.submitted_at, p.external_resource_created_at,
-	p.processing_at, p.terminal_at, p.ledger_applied_at, coalesce(p.intent_id, ''), p.client_secret,
+const columns = openColumns + `, p.receipt_email, p.client_secret`
+
+// openColumns are those that are not sealed.
+const openColumns = `p.id, p.tenant, p.reference, p.attempt, p.replaces, p.account, p.livemode, p.amount, p.currency, p.capture_method,
+	p.description, p.metadata, p.status, p.stage, p.submitted_at, p.external_resource_created_at,
+	p.processing_at, p.terminal_at, p.ledger_applied_at, coalesce(p.intent_id, ''),
 	coalesce(p.latest_charge, ''), p.amount_capturable, p.amount_captured, p.amount_refunded, p.last_error, p.failure,
 	p.read_begun_at, p.last_command, p.last_message, p.review_reason, p.review_since, p.review_evidence, p.created_at, p.updated_at`
 
@@ -64,10 +67,19 @@ func ByIntent(ctx context.Context, db Querier, sealer *seal.Sealer, account paym
 
 // Scan reads one row of the columns that SelectByID selects, or ErrNotFound.
 func Scan(row pgx.Row, sealer *seal.Sealer) (payments.Payment, error) {
+	var email, clientSecret []byte
+	p, err := scan(row, &email, &clientSecret)
+	if err != nil {
+		return payments.Payment{}, err
+	}
+	return p, unseal(&p, sealer, email, clientSecret)
+}
+
+// scan reads one row of openColumns and of further columns, or ErrNotFound.
+func scan(row pgx.Row, further ...any) (payments.Payment, error) {
 	var (
 		p                       payments.Payment
 		replaces                *uuid.UUID
-		email, clientSecret     []byte
 		submitted               time.Time
 		external, processing    *time.Time
 		terminal, ledgerApplied *time.Time
@@ -75,11 +87,11 @@ func Scan(row pgx.Row, sealer *seal.Sealer) (payments.Payment, error) {
 		reviewSince             *time.Time
 		reviewFacts             map[string]any
 	)
-	err := row.Scan(&p.ID.UUID, &p.Tenant.UUID, &p.Reference, &p.Attempt, &replaces, &p.Account.ID, &p.Account.Livemode,
-		&p.Money.Amount, &p.Money.Currency, &p.CaptureMethod, &p.Description, &p.Metadata, &email, &p.Status, &p.Stage,
-		&submitted, &external, &processing, &terminal, &ledgerApplied, &p.IntentID, &clientSecret, &p.LatestCharge,
+	err := row.Scan(append([]any{&p.ID.UUID, &p.Tenant.UUID, &p.Reference, &p.Attempt, &replaces, &p.Account.ID, &p.Account.Livemode,
+		&p.Money.Amount, &p.Money.Currency, &p.CaptureMethod, &p.Description, &p.Metadata, &p.Status, &p.Stage,
+		&submitted, &external, &processing, &terminal, &ledgerApplied, &p.IntentID, &p.LatestCharge,
 		&p.AmountCapturable, &p.AmountCaptured, &p.AmountRefunded, &p.LastError, &p.Failure, &p.ReadBegunAt, &p.LastCommand,
-		&p.LastMessage, &reviewReason, &reviewSince, &reviewFacts, &p.CreatedAt, &p.UpdatedAt)
+		&p.LastMessage, &reviewReason, &reviewSince, &reviewFacts, &p.CreatedAt, &p.UpdatedAt}, further...)...)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return payments.Payment{}, ErrNotFound
 	}
@@ -96,7 +108,7 @@ func Scan(row pgx.Row, sealer *seal.Sealer) (payments.Payment, error) {
 	if reviewReason != nil {
 		p.Review = &payments.Review{Reason: *reviewReason, Since: *reviewSince, Facts: reviewFacts}
 	}
-	return p, unseal(&p, sealer, email, clientSecret)
+	return p, nil
 }
 
 func reached(at map[payments.Stage]*time.Time) map[payments.Stage]time.Time {
