@@ -57,10 +57,25 @@ func removeStale(file string) error {
 	return nil
 }
 
-// runs says whether the process is a Postgres on our data directory.
+// runs says whether the process is a Postgres on our data directory, by whatever
+// path it was told.
 func (c *Cluster) runs(pid int) bool {
 	command := commandOf(pid)
-	return strings.Contains(command, "postgres") && strings.Contains(command, c.place.data())
+	if len(command) == 0 || filepath.Base(command[0]) != "postgres" {
+		return false
+	}
+	ours, err := os.Stat(c.place.data())
+	if err != nil {
+		return false
+	}
+	for i, argument := range command[:len(command)-1] {
+		if argument != "-D" {
+			continue
+		}
+		told, err := os.Stat(command[i+1])
+		return err == nil && os.SameFile(told, ours)
+	}
+	return false
 }
 
 // readPostmasterFile reads postmaster.pid: its lines are pid, data directory,

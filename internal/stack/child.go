@@ -3,11 +3,8 @@ package stack
 import (
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"runtime"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
 )
@@ -84,15 +81,4 @@ func (c *child) send(to int, sig syscall.Signal) error {
 		return fmt.Errorf("signal %s: %w", sig, err)
 	}
 	return nil
-}
-
-// commandOf returns the command line of a process, empty when there is none or
-// when it is a zombie.
-func commandOf(pid int) string {
-	if _, err := os.Stat("/proc/self"); err == nil {
-		line, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline") // gone: empty
-		return strings.ReplaceAll(string(line), "\x00", " ")
-	}
-	line, _ := exec.Command("ps", "-o", "command=", "-p", strconv.Itoa(pid)).Output()
-	return string(line)
 }

@@ -3,6 +3,7 @@ package stack_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -56,6 +57,19 @@ func helper(play []string) {
 		must(err)
 		fmt.Println("listening on 127.0.0.1:1234")
 		_, _ = conn.Read(make([]byte, 1))
+	case "linger": // answers on a connection until it is asked to end, whatever becomes of its parent
+		must(outliveParent())
+		conn, err := net.Dial("tcp", play[1])
+		must(err)
+		go func() { _, _ = io.Copy(conn, conn) }()
+		fmt.Println("listening on 127.0.0.1:1234")
+		<-stop
+	case "keeper": // keeps its processes in a directory, starts one that lingers, and is killed
+		supervisor := stack.NewSupervisor(os.Stdout)
+		must(supervisor.KeepIn(play[1]))
+		_, err := supervisor.Start(context.Background(), program("child", "linger "+play[2]))
+		must(err)
+		<-stop
 	case "parent": // starts a child that holds a connection, and is killed
 		supervisor := stack.NewSupervisor(os.Stdout)
 		_, err := supervisor.Start(context.Background(), program("child", "hold "+play[1]))

@@ -17,8 +17,8 @@ type place struct {
 	lock *os.File
 }
 
-// ErrInUse says that another living process runs a cluster in the directory.
-var ErrInUse = errors.New("another process runs a cluster in this state directory")
+// ErrInUse says that another living process uses the directory.
+var ErrInUse = errors.New("another process uses this state directory")
 
 // takePlace makes the directory usable for the account and locks it. Where the
 // account cannot reach stateDir (root's home is closed to others) it takes a
@@ -39,14 +39,23 @@ func takePlace(stateDir string, who account) (*place, error) {
 			return nil, err
 		}
 	}
-	lock, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	lock, err := tryLock(filepath.Join(dir, "lock"))
+	if err != nil {
+		return nil, err
+	}
+	return &place{dir: dir, lock: lock}, nil
+}
+
+// tryLock locks a file of a state directory as long as it stays open and we live.
+func tryLock(path string) (*os.File, error) {
+	lock, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return nil, errors.Join(fmt.Errorf("%w: stop it, or use another state directory: %s", ErrInUse, dir), lock.Close())
+		return nil, errors.Join(fmt.Errorf("%w: stop it, or use another state directory: %s", ErrInUse, filepath.Dir(path)), lock.Close())
 	}
-	return &place{dir: dir, lock: lock}, nil
+	return lock, nil
 }
 
 // makeOwn creates dir for the account, and refuses one that somebody else made:

@@ -41,8 +41,8 @@ type running struct {
 	child *child
 }
 
-// run starts the program and waits until it is ready.
-func (p *Program) run(ctx context.Context, out *lines) (*running, string, error) {
+// run starts the program, tells its process id to note, and waits until it is ready.
+func (p *Program) run(ctx context.Context, out *lines, note func(pid int) error) (*running, string, error) {
 	if len(p.Command) == 0 {
 		return nil, "", errors.New("it has no command")
 	}
@@ -57,7 +57,10 @@ func (p *Program) run(ctx context.Context, out *lines) (*running, string, error)
 		return nil, "", err
 	}
 	r := &running{child: started}
-	address, err := p.awaitReady(ctx, r, matched)
+	var address string
+	if err = note(started.pid); err == nil {
+		address, err = p.awaitReady(ctx, r, matched)
+	}
 	if err != nil {
 		_ = started.signalGroup(syscall.SIGKILL)
 		<-r.Done()

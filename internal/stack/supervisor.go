@@ -18,6 +18,8 @@ type Supervisor struct {
 	out    *lines
 	failed chan error // the first unasked exit
 
+	notes *notes // nil without KeepIn
+
 	mu      sync.Mutex
 	members []*entry // in the order they were added
 	closing bool
@@ -158,7 +160,7 @@ func (s *Supervisor) Stop() error {
 	for _, e := range slices.Backward(ready) {
 		failures = errors.Join(failures, e.stop(e.member))
 	}
-	return failures
+	return errors.Join(failures, s.notes.release())
 }
 
 func (e *entry) stop(member Member) error {
@@ -179,7 +181,7 @@ func (e *entry) patience() time.Duration {
 
 // launch starts the entry's program and watches it once it is ready.
 func (s *Supervisor) launch(ctx context.Context, e *entry) (string, error) {
-	started, address, err := e.program.run(ctx, s.out)
+	started, address, err := e.program.run(ctx, s.out, func(pid int) error { return s.notes.write(e.name, pid) })
 	if err != nil {
 		s.report(e.name, "did not start")
 		return "", fmt.Errorf("start %s: %w", e.name, err)
