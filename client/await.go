@@ -16,7 +16,7 @@ import (
 //     instance in 3D Secure) or requires_capture (you have to capture).
 //
 // While there is no outcome it repeats the command with its key, so that a confirm under way is not taken for the decline before it. It waits
-// as long as the context: a bank debit is processing for days, and a payment under review waits for a person. The errors are *Refusal and the
+// as long as the context: a bank debit is processing for days, and a payment under review waits for a person. The errors are *RefusedError and the
 // context's.
 func (c *Client) Await(ctx context.Context, answer Answer) (Payment, error) {
 	for try := 1; !answer.Settled && answer.request != nil; try++ {
@@ -37,7 +37,7 @@ func (c *Client) Await(ctx context.Context, answer Answer) (Payment, error) {
 }
 
 // AwaitEnd waits until the payment's stage is ledger_applied, whoever has to act before. It waits as long as the context. The errors are
-// *Refusal and the context's.
+// *RefusedError and the context's.
 func (c *Client) AwaitEnd(ctx context.Context, id PaymentID) (Payment, error) {
 	return c.poll(ctx, id, isOver)
 }

@@ -40,7 +40,7 @@ func (b backoff) pause(try int, asked time.Duration) time.Duration {
 func retryAfter(header http.Header) time.Duration {
 	text := header.Get("Retry-After")
 	if seconds, err := strconv.ParseUint(text, 10, 64); err == nil {
-		return time.Duration(min(seconds, uint64(longestRetryAfter/time.Second))) * time.Second //nolint:gosec // G115: bounded by the min
+		return time.Duration(min(seconds, uint64(longestRetryAfter/time.Second))) * time.Second
 	}
 	at, err := http.ParseTime(text)
 	if err != nil {

@@ -51,7 +51,7 @@ const (
 const pathPayments = "/v1/payments"
 
 // CreatePayment creates a payment once per key, and once per attempt of its reference whatever the key: a payer who comes back with another
-// key to the same order gets the same payment. The errors are ErrNoKey, ErrNoAnswer and *Refusal.
+// key to the same order gets the same payment. The errors are ErrNoKey, ErrNoAnswer and *RefusedError.
 func (c *Client) CreatePayment(ctx context.Context, key Key, create CreatePayment) (Answer, error) {
 	if !utf8.ValidString(create.Reference) {
 		return Answer{}, fmt.Errorf("payonce: reference %q is not UTF-8", create.Reference) // JSON would give two orders one name

@@ -41,7 +41,7 @@ func TestDerivedKeysAreWireFormat(t *testing.T) {
 	require.Equal(t, want, derived)
 }
 
-// Two different intents never meet in one key, wherever their ids are cut, and one intent always has the same.
+// Two different intents never meet in one key, wherever their ids are cut.
 func TestKeysMeetOnlyWhenTheirIntentsDo(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		id := rapid.StringN(1, 12, -1)
@@ -58,7 +58,6 @@ func TestKeysMeetOnlyWhenTheirIntentsDo(t *testing.T) {
 			return client.PartialCaptureKey(i.business, i.reference).String()
 		}
 		one, other := draw("one"), draw("other")
-		require.Equal(t, key(one), key(one))
 		require.Equal(t, one == other, key(one) == key(other))
 	})
 	require.NotEqual(t, client.RefundKey("a", "bc").String(), client.RefundKey("ab", "c").String())

@@ -55,7 +55,7 @@ func exchange[T any](ctx context.Context, c *Client, q request, read func(reply)
 			}
 		}
 		var (
-			refused *Refusal
+			refused *RefusedError
 			asked   time.Duration
 		)
 		if errors.As(err, &refused) {

@@ -64,7 +64,7 @@ func TestARefusalIsFinal(t *testing.T) {
 			t.Parallel()
 			s := newServer(t, refuses(status, code, map[string]string{"Request-Id": "r-1", "Idempotent-Replayed": "true"}))
 			_, err := s.create()
-			var refusal *client.Refusal
+			var refusal *client.RefusedError
 			require.ErrorAs(t, err, &refusal)
 			require.NotErrorIs(t, err, client.ErrNoAnswer)
 			require.Equal(t, status, refusal.Status)
@@ -83,7 +83,7 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 	for _, status := range []int{http.StatusFound, http.StatusTemporaryRedirect} {
 		s := newServer(t, answers(status, map[string]string{"Location": "/v1/payments/elsewhere"}, nil))
 		_, err := s.create()
-		var refusal *client.Refusal
+		var refusal *client.RefusedError
 		require.ErrorAs(t, err, &refusal)
 		require.Equal(t, status, refusal.Status)
 		require.Len(t, s.requests(), 1)

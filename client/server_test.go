@@ -63,7 +63,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		method: r.Method, path: r.URL.RequestURI(), key: r.Header.Get("Idempotency-Key"), prefer: r.Header.Get("Prefer"),
 		body: string(body), authorization: r.Header.Get("Authorization"),
 	})
-	do := step(answers(http.StatusTeapot, nil, "the script has ended"))
+	do := answers(http.StatusTeapot, nil, "the script has ended")
 	if len(s.script) > 0 {
 		do, s.script = s.script[0], s.script[1:]
 	}
