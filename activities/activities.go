@@ -13,7 +13,7 @@ import (
 	"payonce/payments"
 )
 
-// Waker wakes the workflow of a payment, without content: it reads what is new from Postgres.
+// Waker wakes the workflow of a payment, without content: it reads what is new from Postgres. It returns workflows.ErrOver when that has ended.
 type Waker interface {
 	Wake(ctx context.Context, payment payments.PaymentID) error
 }

@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"payonce/ledger"
 	"payonce/notifications"
 	"payonce/payments"
+	"payonce/workflows"
 )
 
 // Apply applies what Stripe says of a payment, whoever brings it: an answer, an event, a poll, a look. One transaction locks the payment, checks
@@ -41,6 +43,11 @@ func (a *Activities) Apply(ctx context.Context, id payments.PaymentID, learnt Le
 				return err
 			}
 		}
+		if learnt.Abandoned && !s.abandoned() {
+			ch = change{after: s.payment, verdict: VerdictStale}
+			applied = Applied{Verdict: VerdictStale, Step: s.step()}
+			return nil
+		}
 		ch = decide(s, learnt)
 		if err := a.write(ctx, tx, s, learnt, &ch); err != nil {
 			return err
@@ -58,6 +65,7 @@ func (a *Activities) Apply(ctx context.Context, id payments.PaymentID, learnt Le
 // write stores a change. Lock order: payment, key, record, inserts.
 func (a *Activities) write(ctx context.Context, tx pgx.Tx, s situation, learnt Learnt, ch *change) error {
 	ch.advance(s, learnt)
+	ch.wait(s, a.Timing)
 	suppressedMessages, err := a.enqueue(ctx, tx, s, learnt, ch)
 	if err != nil {
 		return err
@@ -75,7 +83,7 @@ func (a *Activities) write(ctx context.Context, tx pgx.Tx, s situation, learnt L
 		}
 	}
 	if ch.engineCancel {
-		if err := a.queueEngineCancel(batch, ch.after); err != nil {
+		if err := a.queueEngineCancel(batch, s, ch.after); err != nil {
 			return err
 		}
 	}
@@ -211,7 +219,7 @@ func (a *Activities) announce(ctx context.Context, ch change, learnt Learnt) {
 		a.Nudge()
 	}
 	if learnt.fromOutside() && (len(ch.facts) > 0 || len(ch.settled) > 0) {
-		if err := a.Waker.Wake(ctx, ch.after.ID); err != nil {
+		if err := a.Waker.Wake(ctx, ch.after.ID); err != nil && !errors.Is(err, workflows.ErrOver) {
 			a.Log.Warn("the workflow was not woken: the relay will", "payment", ch.after.ID, "error", err)
 		}
 	}

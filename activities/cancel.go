@@ -2,10 +2,8 @@ package activities
 
 import (
 	"context"
-	"errors"
 	"net/url"
 
-	"payonce/boundaries"
 	"payonce/payments"
 	"payonce/workflows"
 )
@@ -13,32 +11,36 @@ import (
 // CancelIntent cancels the payment's intent. A payment ends as failed, expired or canceled only when Stripe has said so: whoever holds the
 // client secret could pay an open intent without us.
 func (a *Activities) CancelIntent(ctx context.Context, in workflows.Act) (workflows.Step, error) {
-	s, err := a.read(ctx, in.Payment)
-	if err != nil {
-		return workflows.Step{}, unknownPayment(err)
-	}
-	c := s.find(payments.OperationCancel)
-	if c == nil {
-		return s.step(), nil
-	}
-	cancel, err := openCommand[payments.CancelCommand](a, c)
-	if err != nil {
-		return workflows.Step{}, err
-	}
-	body := url.Values{}
-	if cancel.Reason != nil {
-		body.Set("cancellation_reason", *cancel.Reason)
-	}
-	result, err := a.send(ctx, in, s, c, "/v1/payment_intents/"+url.PathEscape(s.payment.IntentID)+"/cancel", body)
+	return a.act(ctx, in, payments.OperationCancel, func(s situation, c *command) (workflows.Step, error) {
+		cancel, err := openCommand[payments.CancelCommand](a, c)
+		if err != nil {
+			return workflows.Step{}, err
+		}
+		body := url.Values{}
+		if cancel.Reason != nil {
+			body.Set("cancellation_reason", *cancel.Reason)
+		}
+		result, err := a.send(ctx, in, s, c, "/v1/payment_intents/"+url.PathEscape(s.payment.IntentID)+"/cancel", body)
+		switch {
+		case err != nil:
+			return workflows.Step{}, err
+		case result.look || result.refusal != nil:
+			// What the intent is now decides: ended, and the cancel has what it wanted or came too late; or open, and it was refused.
+			return a.readIntent(ctx, in, s, c, result.call, result.refusedCancel())
+		default:
+			return a.applied(ctx, s, c, result.call, result.learnt())
+		}
+	})
+}
+
+// refusedCancel is the refusal that the send of a cancel met, also one that an earlier try was told of; nil when it met none.
+func (s sent) refusedCancel() *AnsweredCall {
 	switch {
-	case errors.Is(err, boundaries.ErrSettled):
-		return a.ReadPayment(ctx, in)
-	case err != nil:
-		return workflows.Step{}, err
-	case result.look || result.refusal != nil:
-		// A refused cancel met another state: what the intent is now decides.
-		return a.readIntent(ctx, in, s, c, result.call)
+	case s.refusal != nil && (causeOf(s.refusal) == causeUnexpectedState || causeOf(s.refusal) == causeRefused):
+		return s.answered()
+	case cause(s.call.Code) == causeUnexpectedState && s.call.HTTPStatus != nil:
+		return &AnsweredCall{Call: s.call, Status: *s.call.HTTPStatus, Refusal: &payments.ProviderError{Code: s.call.Code}}
 	default:
-		return a.applied(ctx, s, c, result.call, result.learnt())
+		return nil
 	}
 }

@@ -2,41 +2,29 @@ package activities
 
 import (
 	"context"
-	"errors"
 	"net/url"
 
-	"payonce/boundaries"
 	"payonce/payments"
 	"payonce/workflows"
 )
 
 // ConfirmIntent confirms the payment's intent with the command's method. A decline is a result.
 func (a *Activities) ConfirmIntent(ctx context.Context, in workflows.Act) (workflows.Step, error) {
-	s, err := a.read(ctx, in.Payment)
-	if err != nil {
-		return workflows.Step{}, unknownPayment(err)
-	}
-	c := s.find(payments.OperationConfirm)
-	if c == nil {
-		return s.step(), nil
-	}
-	confirm, err := openCommand[payments.ConfirmCommand](a, c)
-	if err != nil {
-		return workflows.Step{}, err
-	}
-	result, err := a.send(ctx, in, s, c, "/v1/payment_intents/"+url.PathEscape(s.payment.IntentID)+"/confirm", confirmBody(confirm))
-	switch {
-	case errors.Is(err, boundaries.ErrUnsent):
-		return a.unsent(ctx, s)
-	case errors.Is(err, boundaries.ErrSettled):
-		return a.ReadPayment(ctx, in)
-	case err != nil:
-		return workflows.Step{}, err
-	case result.look:
-		return a.readIntent(ctx, in, s, c, result.call)
-	default:
-		return a.applied(ctx, s, c, result.call, result.learnt())
-	}
+	return a.act(ctx, in, payments.OperationConfirm, func(s situation, c *command) (workflows.Step, error) {
+		confirm, err := openCommand[payments.ConfirmCommand](a, c)
+		if err != nil {
+			return workflows.Step{}, err
+		}
+		result, err := a.send(ctx, in, s, c, "/v1/payment_intents/"+url.PathEscape(s.payment.IntentID)+"/confirm", confirmBody(confirm))
+		switch {
+		case err != nil:
+			return workflows.Step{}, err
+		case result.look:
+			return a.readIntent(ctx, in, s, c, result.call, nil)
+		default:
+			return a.applied(ctx, s, c, result.call, result.learnt())
+		}
+	})
 }
 
 func confirmBody(confirm payments.ConfirmCommand) url.Values {

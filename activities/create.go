@@ -2,7 +2,6 @@ package activities
 
 import (
 	"context"
-	"errors"
 	"net/url"
 	"strconv"
 
@@ -14,36 +13,33 @@ import (
 // CreateIntent makes the payment's intent, unconfirmed: a doubled create moves no money. The intent carries the payment's and the tenant's id
 // as metadata, by which it is found when its answer is lost.
 func (a *Activities) CreateIntent(ctx context.Context, in workflows.Act) (workflows.Step, error) {
-	s, err := a.read(ctx, in.Payment)
-	if err != nil {
-		return workflows.Step{}, unknownPayment(err)
-	}
-	c := s.find(payments.OperationCreate)
-	if c == nil {
-		return s.step(), nil
-	}
-	result, err := a.send(ctx, in, s, c, "/v1/payment_intents", createBody(s.payment))
-	switch {
-	case errors.Is(err, boundaries.ErrUnsent):
-		return a.unsent(ctx, s)
-	case errors.Is(err, boundaries.ErrSettled):
-		return a.ReadPayment(ctx, in)
-	case err != nil:
-		return workflows.Step{}, err
-	case result.look:
-		return a.findIntent(ctx, s, c, result.call)
-	default:
-		return a.applied(ctx, s, c, result.call, result.learnt())
-	}
+	return a.act(ctx, in, payments.OperationCreate, func(s situation, c *command) (workflows.Step, error) {
+		create, err := openCommand[payments.CreateCommand](a, c)
+		if err != nil {
+			return workflows.Step{}, err
+		}
+		result, err := a.send(ctx, in, s, c, "/v1/payment_intents", createBody(s.payment, create.MethodTypes))
+		switch {
+		case err != nil:
+			return workflows.Step{}, err
+		case result.look:
+			return a.findIntent(ctx, s, c, result.call)
+		default:
+			return a.applied(ctx, s, c, result.call, result.learnt())
+		}
+	})
 }
 
 // createBody is what is frozen: the payment's own values. The method comes with the confirm, so that the intent is created unconfirmed.
-func createBody(p payments.Payment) url.Values {
+func createBody(p payments.Payment, methodTypes []string) url.Values {
+	if len(methodTypes) == 0 {
+		methodTypes = []string{payments.MethodTypeCard}
+	}
 	body := url.Values{
 		"amount":                 {strconv.FormatInt(p.Money.Amount, 10)},
 		"currency":               {string(p.Money.Currency)},
 		"capture_method":         {string(p.CaptureMethod)},
-		"payment_method_types[]": {"card"},
+		"payment_method_types[]": methodTypes,
 	}
 	for name, value := range p.Metadata {
 		body.Set("metadata["+name+"]", value)

@@ -1,6 +1,8 @@
 package activities
 
 import (
+	"slices"
+
 	"payonce/boundaries"
 	"payonce/internal/stripeapi"
 	"payonce/ledger"
@@ -18,7 +20,9 @@ type change struct {
 	suppressedPostings int
 	settled            []command
 	engineCancel       bool // the intent must be canceled before the payment may end
+	waitsAnew          bool // the time in which the payer is to come back begins anew
 	verdict            Verdict
+	before             payments.Status
 }
 
 // message is a notification that a fact implies.
@@ -29,16 +33,19 @@ type message struct {
 
 // decide says what the fact makes of the payment, which it is bound to or may be bound to.
 func decide(s situation, learnt Learnt) change {
-	ch := change{after: s.payment, verdict: VerdictStale}
+	ch := change{after: s.payment, verdict: VerdictStale, before: s.payment.Status}
 	if learnt.Unsent {
 		ch.end(s, payments.Failure{Code: payments.FailureExpiredUnsent}, payments.StatusExpired)
 	}
-	if learnt.Answer != nil && learnt.Answer.Refusal != nil {
+	if learnt.Abandoned {
+		ch.end(s, payments.Failure{Code: payments.FailureAbandoned}, payments.StatusExpired)
+	}
+	if learnt.Answer != nil && learnt.Answer.Refusal != nil && learnt.Answer.Call.Operation != payments.OperationCancel {
 		ch.after.LastError = learnt.Answer.Refusal
 		ch.end(s, payments.Failure{Code: payments.FailureProviderRefused, Message: learnt.Answer.Refusal.Message}, payments.StatusFailed)
 	}
 	if learnt.Answer != nil && learnt.Answer.Decline != nil {
-		ch.declined(s, *learnt.Answer.Decline, !s.fencedOut(learnt.Answer))
+		ch.declined(s, learnt, *learnt.Answer.Decline, !s.fencedOut(learnt.Answer))
 	}
 	if learnt.Intent != nil {
 		ch.follow(s, learnt, *learnt.Intent)
@@ -49,8 +56,17 @@ func decide(s situation, learnt Learnt) change {
 	} else if learnt.Implied || learnt.Event != nil && learnt.Intent != nil && learnt.Intent.Status.Absorbing() {
 		ch.offerAgain(s.payment)
 	}
+	if learnt.refusedCancel() && !ch.after.Status.Terminal() {
+		ch.after.Failure = nil // it was to end, and goes on
+	}
 	ch.settle(s, learnt)
+	ch.waitsAnew = ch.after.Status != s.payment.Status || ch.after.Failure == nil && (s.payment.Failure != nil || len(ch.settled) > 0)
 	return ch
+}
+
+// refusedCancel tells whether the fact is that Stripe refused to cancel the intent.
+func (l Learnt) refusedCancel() bool {
+	return l.Answer != nil && l.Answer.Refusal != nil && l.Answer.Call.Operation == payments.OperationCancel
 }
 
 // end ends a payment that has no intent, and has the intent canceled first where there is one.
@@ -87,16 +103,20 @@ func (ch *change) follow(s situation, learnt Learnt, intent stripeapi.Intent) {
 	}
 	if intent.LastError != nil && intent.Status == stripeapi.IntentRequiresPaymentMethod {
 		ownAnswer := learnt.Answer != nil && !s.fencedOut(learnt.Answer)
-		ch.declined(s, *intent.LastError, s.openConfirm() == nil || learnt.readAfterSend() || ownAnswer)
+		ch.declined(s, learnt, *intent.LastError, s.openConfirm() == nil || learnt.readAfterSend() || ownAnswer)
 	}
 	ch.move(statusFor(ch.after, s, intent), intent)
 	ch.after.AmountCapturable = intent.AmountCapturable
+	ch.after.NextAction = nil
+	if ch.after.Status == payments.StatusRequiresAction {
+		ch.after.NextAction = intent.NextAction
+	}
 }
 
 // exists moves a payment without a confirm to what is least true of it once its intent is known, also from an old snapshot: the answer to its
 // create is the same whoever brings the intent first.
 func (ch *change) exists(s situation) {
-	if ch.after.Status == payments.StatusSubmitted && s.openConfirm() == nil {
+	if ch.after.Status == payments.StatusSubmitted && !s.confirmAnswers() {
 		ch.after.Status = payments.StatusRequiresPaymentMethod
 		ch.facts = append(ch.facts, string(payments.StatusRequiresPaymentMethod))
 	}
@@ -166,7 +186,7 @@ func statusFor(p payments.Payment, s situation, intent stripeapi.Intent) payment
 	case stripeapi.IntentCanceled:
 		return p.EndedAs()
 	default:
-		if s.openConfirm() != nil && p.Status == payments.StatusSubmitted {
+		if s.confirmAnswers() && p.Status == payments.StatusSubmitted {
 			return p.Status
 		}
 		return payments.StatusRequiresPaymentMethod
@@ -175,13 +195,11 @@ func statusFor(p payments.Payment, s situation, intent stripeapi.Intent) payment
 
 // declined notes a refused attempt; the payment stays open for another method. own tells that it is the outcome of the open confirm, or that
 // none is open: an event may tell of a decline while the confirm's own answer is still under way.
-func (ch *change) declined(s situation, refusal payments.ProviderError, own bool) {
+func (ch *change) declined(s situation, learnt Learnt, refusal payments.ProviderError, own bool) {
 	if s.payment.Status.Terminal() {
 		return
 	}
-	if confirm := s.openConfirm(); confirm != nil {
-		refusal.Attempt = confirm.attempt
-	}
+	refusal.Attempt = s.attemptOf(refusal, learnt.Answer != nil)
 	if held := ch.after.LastError; held == nil || !held.SameAttempt(refusal) {
 		ch.after.LastError = &refusal
 		ch.verdict = VerdictApplied
@@ -236,7 +254,7 @@ func (ch *change) settle(s situation, learnt Learnt) {
 			confirmSettled = true
 			ch.settled = append(ch.settled, c)
 		}
-		if c.operation == payments.OperationCancel && ch.after.Status.Terminal() {
+		if c.operation == payments.OperationCancel && (ch.after.Status.Terminal() || learnt.refusedCancel()) {
 			ch.settled = append(ch.settled, c)
 		}
 	}
@@ -257,17 +275,37 @@ func (ch *change) confirmSettled(c command, learnt Learnt) bool {
 	if ch.after.Failure != nil && !ch.after.Status.Terminal() {
 		return false // refused or unsent: it is answered once the intent is canceled
 	}
+	own := learnt.Answer != nil && learnt.Answer.Call.Operation == payments.OperationConfirm && learnt.Answer.Call.Fence == c.fence
 	switch ch.after.Status {
 	case payments.StatusSubmitted:
 		return false
 	case payments.StatusRequiresPaymentMethod:
-		own := learnt.Answer != nil && learnt.Answer.Decline != nil && learnt.Answer.Call.Operation == payments.OperationConfirm &&
-			learnt.Answer.Call.Fence == c.fence
 		read := learnt.readAfterSend() && ch.after.LastError != nil && ch.after.LastError.Attempt == c.attempt
-		return own || read
+		return own && learnt.Answer.Decline != nil || read
+	case payments.StatusRequiresAction:
+		return own || learnt.readAfterSend() || ch.before == payments.StatusSubmitted // else it may be the challenge of the confirm before
 	default:
 		return true
 	}
+}
+
+// confirmAnswers tells whether the payment's create is answered by its confirm, which is open: until then its status says nothing new.
+func (s situation) confirmAnswers() bool {
+	return s.openConfirm() != nil && slices.ContainsFunc(s.open, func(c command) bool { return c.answeredBy != nil })
+}
+
+// attemptOf is n of the confirm that a refused attempt belongs to: of the open one, or of the last one settled when the payer failed its challenge.
+// A refusal without a charge that we hold already is the held one again, as a read shows it for as long as nothing else happens: it says nothing of
+// a confirm that came after it. The answer to a confirm is never that.
+func (s situation) attemptOf(refusal payments.ProviderError, isAnswer bool) int {
+	held := s.payment.LastError
+	if !isAnswer && held != nil && held.Charge == "" && refusal.Charge == "" && held.Code == refusal.Code && held.DeclineCode == refusal.DeclineCode {
+		return held.Attempt
+	}
+	if confirm := s.openConfirm(); confirm != nil {
+		return confirm.attempt
+	}
+	return s.settled
 }
 
 // openConfirm is the open confirm, or nil.

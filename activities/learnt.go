@@ -33,6 +33,7 @@ type Learnt struct {
 	LastSendEnd *time.Time        // with SourceRead: the command's newest send had ended by then, so its decline may be read off the intent
 	Event       *uuid.UUID        // the stored event, to be marked in the same commit
 	Implied     bool              // the fact implies the postings and messages of the state we hold: they are offered again, and counted
+	Abandoned   bool              // the payer did not come back in time; dropped when somebody moved the payment meanwhile
 	Unsent      bool              // the next command's deadline passed before it was sent; dropped when its call was frozen meanwhile
 }
 

@@ -60,7 +60,9 @@ func (a *Activities) searchList(ctx context.Context, credentials stripeapi.Crede
 }
 
 // readIntent reads the known intent after an answer that was no result: what it is now settles the command, or proves that the call had no effect.
-func (a *Activities) readIntent(ctx context.Context, in workflows.Act, s situation, c *command, call boundaries.Call) (workflows.Step, error) {
+// refused is the refusal that a cancel met, which is its outcome unless the intent has ended.
+func (a *Activities) readIntent(ctx context.Context, in workflows.Act, s situation, c *command, call boundaries.Call, refused *AnsweredCall,
+) (workflows.Step, error) {
 	credentials, err := a.credentials(ctx, s.payment.Account)
 	if err != nil {
 		return workflows.Step{}, err
@@ -73,7 +75,7 @@ func (a *Activities) readIntent(ctx context.Context, in workflows.Act, s situati
 	}
 	end := call.LastSendEnd(a.Timing.Send)
 	result, err := a.Apply(ctx, s.payment.ID, Learnt{
-		Source: SourceRead, Intent: &intent, BegunAt: s.now, EffectiveAt: s.now, LastSendEnd: &end,
+		Source: SourceRead, Intent: &intent, BegunAt: s.now, EffectiveAt: s.now, LastSendEnd: &end, Answer: refused,
 	})
 	if err != nil {
 		return workflows.Step{}, err

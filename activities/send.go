@@ -93,7 +93,7 @@ func (a *Activities) sendOnce(ctx context.Context, in workflows.Act, credentials
 	case reaction.retry:
 		return sent{}, notYet(string(why), a.pause(reaction, refusal), err)
 	case reaction.look:
-		return sent{call: call, look: true}, nil
+		return sent{call: call, refusal: refusal, look: true}, nil
 	default:
 		return sent{call: call, refusal: refusal}, nil
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -34,6 +35,8 @@ type situation struct {
 	payment payments.Payment
 	open    []command
 	sentAt  *time.Time // when the first confirm was first sent
+	settled int        // confirms that have their outcome
+	refused int        // cancels that Stripe refused
 	now     time.Time  // payonce.clock()
 }
 
@@ -65,8 +68,12 @@ func (a *Activities) readSituation(ctx context.Context, db postgres.Batcher, id 
 		s.open, err = pgx.CollectRows(rows, scanCommand)
 		return err
 	})
-	batch.Queue(`SELECT payonce.clock(), (SELECT min(first_sent_at) FROM payonce.provider_calls WHERE payment = $1 AND operation = $2)`,
-		id.UUID, payments.OperationConfirm).QueryRow(func(row pgx.Row) error { return row.Scan(&s.now, &s.sentAt) })
+	batch.Queue(`
+		SELECT payonce.clock(), (SELECT min(first_sent_at) FROM payonce.provider_calls WHERE payment = $1 AND operation = $2),
+		       count(*) FILTER (WHERE operation = $2 AND status = 'completed'), count(*) FILTER (WHERE operation = $3 AND response_code = 409)
+		FROM payonce.idempotency_records WHERE payment = $1`,
+		id.UUID, payments.OperationConfirm, payments.OperationCancel,
+	).QueryRow(func(row pgx.Row) error { return row.Scan(&s.now, &s.sentAt, &s.settled, &s.refused) })
 	if err := db.SendBatch(ctx, batch).Close(); err != nil {
 		return situation{}, fmt.Errorf("read payment %s: %w", id, err)
 	}
@@ -102,23 +109,65 @@ func (s situation) find(operation payments.Operation) *command {
 	return nil
 }
 
+// undecided tells whether the payment is over and a command of it still waits for its answer: one that came when it was over.
+func (s situation) undecided() bool {
+	return s.payment.Status.Terminal() && slices.ContainsFunc(s.open, func(c command) bool { return c.status == boundaries.RecordInProgress })
+}
+
 // step tells the workflow where the payment stands.
 func (s situation) step() workflows.Step {
 	step := workflows.Step{Version: 1, Stage: s.payment.Stage, Status: s.payment.Status}
 	if next := s.next(); next != nil {
 		step.Next = next.operation
 	}
-	step.Over = step.Next == "" && s.payment.Status.Terminal()
+	step.Over = s.payment.Status.Terminal() && !s.undecided()
 	return step
 }
 
 // ReadPayment tells where a payment stands and what comes next, from Postgres.
 func (a *Activities) ReadPayment(ctx context.Context, in workflows.Act) (workflows.Step, error) {
 	s, err := a.read(ctx, in.Payment)
+	switch {
+	case err != nil:
+		return workflows.Step{}, unknownPayment(err)
+	case s.undecided():
+		return a.Decide(ctx, in.Payment)
+	default:
+		return s.step(), nil
+	}
+}
+
+// act performs the command that is to be acted on now, if it is one of the operation, and tells where that leaves the payment.
+func (a *Activities) act(ctx context.Context, in workflows.Act, operation payments.Operation,
+	perform func(s situation, c *command) (workflows.Step, error),
+) (workflows.Step, error) {
+	s, err := a.read(ctx, in.Payment)
 	if err != nil {
 		return workflows.Step{}, unknownPayment(err)
 	}
-	return s.step(), nil
+	if s.undecided() {
+		return a.Decide(ctx, in.Payment)
+	}
+	c := s.find(operation)
+	if c == nil {
+		return s.step(), nil
+	}
+	step, err := perform(s, c)
+	switch {
+	case errors.Is(err, boundaries.ErrUnsent):
+		return a.unsent(ctx, s)
+	case errors.Is(err, boundaries.ErrSettled):
+		return a.ReadPayment(ctx, in)
+	default:
+		return step, err
+	}
+}
+
+// Decide answers the open commands of a payment that is over: what it became is their outcome, and nothing is asked of Stripe. Of a payment that
+// goes on it changes nothing.
+func (a *Activities) Decide(ctx context.Context, id payments.PaymentID) (workflows.Step, error) {
+	applied, err := a.Apply(ctx, id, Learnt{Source: SourceEngine})
+	return applied.Step, err
 }
 
 // unknownPayment makes a missing payment an error that no retry mends: the claim commits before anybody is woken.

@@ -2,6 +2,8 @@ package activities
 
 import (
 	"encoding/json"
+	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/google/uuid"
@@ -21,6 +23,17 @@ func (a *Activities) queuePayment(batch *pgx.Batch, s situation, learnt Learnt, 
 			return err
 		}
 	}
+	var action []byte
+	actionChanged := !reflect.DeepEqual(s.payment.NextAction, ch.after.NextAction)
+	if actionChanged && ch.after.NextAction != nil {
+		plain, err := json.Marshal(ch.after.NextAction)
+		if err != nil {
+			return fmt.Errorf("encode next action: %w", err)
+		}
+		if action, err = a.Sealer.Seal(paymentstore.ColumnNextAction, plain); err != nil {
+			return err
+		}
+	}
 	var reviewReason *string
 	var reviewSince *time.Time
 	var reviewFacts map[string]any
@@ -34,7 +47,8 @@ func (a *Activities) queuePayment(batch *pgx.Batch, s situation, learnt Learnt, 
 		p.IntentID, secret, p.LatestCharge, p.AmountCapturable, p.AmountCaptured, // 8-12
 		p.LastError, p.Failure, p.ReadBegunAt, p.LastCommand, p.LastMessage, // 13-17
 		reviewReason, reviewSince, reviewFacts, ch.suppressedPostings, suppressedMessages, // 18-22
-		p.Status.Terminal(), len(ch.facts) > 0, a.Timing.PollAfter, a.Timing.PollMaximum, learnt.Source == SourcePoll) // 23-27
+		p.Status.Terminal(), len(ch.facts) > 0, a.Timing.PollAfter, a.Timing.PollMaximum, learnt.Source == SourcePoll, // 23-27
+		p.AbandonAt, actionChanged, action) // 28-30
 	return nil
 }
 
@@ -51,6 +65,7 @@ const updatePayment = `
 			WHEN $24 OR next_poll_at IS NULL THEN payonce.clock() + $25::interval
 			WHEN $27 THEN payonce.clock() + least($25::interval * power(2, least(polls + 1, 20)), $26::interval)
 			ELSE next_poll_at END,
+		abandon_at = $28, next_action = CASE WHEN $29 THEN $30 ELSE next_action END,
 		updated_at = payonce.clock()
 	WHERE id = $1`
 
@@ -98,9 +113,12 @@ func summaryOf(p payments.Payment) map[string]any {
 }
 
 // queueEngineCancel queues our own cancel, under the owner key that a caller's would have, so that both meet in one record.
-func (a *Activities) queueEngineCancel(batch *pgx.Batch, p payments.Payment) error {
-	const first = 1
+func (a *Activities) queueEngineCancel(batch *pgx.Batch, s situation, p payments.Payment) error {
+	attempt := s.refused + 1
 	cancel := payments.CancelCommand{Payment: p.ID}
+	if p.Failure != nil && p.Failure.Code == payments.FailureAbandoned {
+		cancel.Reason = new("abandoned")
+	}
 	normalised, err := boundaries.Normalise(payments.OperationCancel, "/v1/payments/"+p.ID.String()+"/cancel", cancel)
 	if err != nil {
 		return err
@@ -109,9 +127,9 @@ func (a *Activities) queueEngineCancel(batch *pgx.Batch, p payments.Payment) err
 	if err != nil {
 		return err
 	}
-	owner := boundaries.CancelOwnerKey(p.ID, first)
+	owner := boundaries.CancelOwnerKey(p.ID, attempt)
 	key := boundaries.ProviderKey{
-		Tenant: p.Tenant, ResourceKind: boundaries.ResourcePayment, ResourceID: p.ID.UUID, Operation: payments.OperationCancel, Attempt: first,
+		Tenant: p.Tenant, ResourceKind: boundaries.ResourcePayment, ResourceID: p.ID.UUID, Operation: payments.OperationCancel, Attempt: attempt,
 	}.IdempotencyKey()
 	batch.Queue(`
 		INSERT INTO payonce.idempotency_records

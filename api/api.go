@@ -25,6 +25,13 @@ type CommandBoundary interface {
 	ClaimCreate(ctx context.Context, tenant payments.TenantID, key boundaries.CallerKey, command payments.CreateCommand,
 		normalised boundaries.Normalised, attendedFor time.Duration) (boundaries.Claim, error)
 
+	// ClaimConfirm and ClaimCancel claim a command on a payment that exists. They return paymentstore.ErrNotFound for no payment of the tenant,
+	// and *boundaries.ConflictError when its state rules the command out.
+	ClaimConfirm(ctx context.Context, tenant payments.TenantID, key boundaries.CallerKey, command payments.ConfirmCommand,
+		normalised boundaries.Normalised, attendedFor time.Duration) (boundaries.Claim, error)
+	ClaimCancel(ctx context.Context, tenant payments.TenantID, key boundaries.CallerKey, command payments.CancelCommand,
+		normalised boundaries.Normalised, attendedFor time.Duration) (boundaries.Claim, error)
+
 	// Await waits for the outcome of what was claimed. When the context ends first, the answer is nil.
 	Await(ctx context.Context, claim boundaries.Claim) (*boundaries.Answer, error)
 
@@ -34,9 +41,8 @@ type CommandBoundary interface {
 
 // Waker wakes the workflow of a payment that has an open command. A wake-up may be lost, doubled or late: the relay wakes too.
 type Waker interface {
-	// Wake starts or signals the workflow. fresh tells that the command may be the payment's first, so that there may be no
-	// workflow yet.
-	Wake(ctx context.Context, tenant payments.TenantID, payment payments.PaymentID, fresh bool) error
+	// Wake starts or signals the workflow that acts on what was claimed. What was claimed on a payment that is over has its outcome at once.
+	Wake(ctx context.Context, claim boundaries.Claim) error
 }
 
 // Config is what the API needs. Webhook is optional, everything else is required.

@@ -4,6 +4,7 @@ import (
 	"net/mail"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -21,6 +22,7 @@ type createBody struct {
 	Amount        *int64            `json:"amount" required:"true" nullable:"false" minimum:"1" maximum:"99999999" doc:"In the currency's minor units, written as a plain integer"`
 	Currency      *string           `json:"currency" required:"true" nullable:"false" pattern:"^[A-Za-z]{3}$" doc:"ISO 4217; letter case does not matter"`
 	PaymentMethod *string           `json:"payment_method,omitempty" maxLength:"255" pattern:"^pm_[A-Za-z0-9_]+$" doc:"With a method the payment is confirmed at once; its outcome answers the create"`
+	MethodTypes   []string          `json:"payment_method_types,omitempty" nullable:"false" minItems:"1" maxItems:"3" enum:"card,us_bank_account,sepa_debit" doc:"What the payer may pay with; card when absent"`
 	CaptureMethod *string           `json:"capture_method,omitempty" enum:"automatic,manual"`
 	Description   *string           `json:"description,omitempty" maxLength:"1000"`
 	ReceiptEmail  *string           `json:"receipt_email,omitempty" format:"email" maxLength:"254"`
@@ -129,8 +131,14 @@ func (b createBody) money(command *payments.CreateCommand) error {
 }
 
 func (b createBody) method(command *payments.CreateCommand) error {
-	if b.PaymentMethod != nil && (len(*b.PaymentMethod) > maxPaymentMethod || !paymentMethodShape.MatchString(*b.PaymentMethod)) {
+	if b.PaymentMethod != nil && !isPaymentMethod(*b.PaymentMethod) {
 		return invalid("payment_method", "must be the id of a payment method, pm_…")
+	}
+	if b.MethodTypes != nil {
+		if reason := refuseMethodTypes(b.MethodTypes); reason != "" {
+			return invalid("payment_method_types", reason)
+		}
+		command.MethodTypes = b.MethodTypes
 	}
 	if b.CaptureMethod == nil {
 		return nil
@@ -142,6 +150,25 @@ func (b createBody) method(command *payments.CreateCommand) error {
 	default:
 		return invalid("capture_method", "must be automatic or manual")
 	}
+}
+
+// isPaymentMethod tells whether the text has the shape of a payment method's id.
+func isPaymentMethod(text string) bool {
+	return len(text) <= maxPaymentMethod && paymentMethodShape.MatchString(text)
+}
+
+// refuseMethodTypes is why a list of kinds of payment method cannot be; empty when it can. Each is named once.
+func refuseMethodTypes(types []string) string {
+	served := []string{payments.MethodTypeCard, payments.MethodTypeUSBank, payments.MethodTypeSEPADebit}
+	if len(types) == 0 {
+		return "must not be empty"
+	}
+	for i, kind := range types {
+		if !slices.Contains(served, kind) || slices.Contains(types[:i], kind) {
+			return "must name each of " + strings.Join(served, ", ") + " at most once"
+		}
+	}
+	return ""
 }
 
 func (b createBody) texts(*payments.CreateCommand) error {
@@ -180,10 +207,11 @@ func (b createBody) refuseCardData() error {
 		"reference": b.Reference, "replaces": b.Replaces, "currency": b.Currency, "payment_method": b.PaymentMethod,
 		"capture_method": b.CaptureMethod, "description": b.Description, "receipt_email": b.ReceiptEmail, "return_url": b.ReturnURL,
 	}
-	for field, text := range texts {
-		if text != nil && holdsCardNumber(*text) {
-			return refusal{Code: codeCardDataRefused, Field: field}
-		}
+	if err := refuseCardNumbers(texts); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(b.MethodTypes, holdsCardNumber) {
+		return refusal{Code: codeCardDataRefused, Field: "payment_method_types"}
 	}
 	for name, value := range b.Metadata {
 		if holdsCardNumber(name) {
@@ -191,6 +219,16 @@ func (b createBody) refuseCardData() error {
 		}
 		if holdsCardNumber(value) {
 			return refusal{Code: codeCardDataRefused, Field: "metadata." + name}
+		}
+	}
+	return nil
+}
+
+// refuseCardNumbers refuses a card number in any of the fields.
+func refuseCardNumbers(texts map[string]*string) error {
+	for field, text := range texts {
+		if text != nil && holdsCardNumber(*text) {
+			return refusal{Code: codeCardDataRefused, Field: field}
 		}
 	}
 	return nil

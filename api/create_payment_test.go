@@ -191,7 +191,7 @@ func TestRefusalsOfAClaim(t *testing.T) {
 			status: http.StatusConflict, code: "in_progress", payment: true, retryAfter: "2",
 		},
 		"other content": {
-			claim: boundaries.Claim{Outcome: boundaries.Mismatch}, status: http.StatusUnprocessableEntity, code: "idempotency_key_reused",
+			claim: boundaries.Claim{Outcome: boundaries.Mismatch}, status: http.StatusUnprocessableEntity, code: "key_reused",
 		},
 		"reference taken": {
 			err:    &boundaries.ConflictError{Code: boundaries.ConflictReference, Payment: other},

@@ -7,7 +7,6 @@ import (
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"payonce/internal/paymentstore"
@@ -18,20 +17,25 @@ import (
 func describeGetPayment(schemas huma.Registry) huma.Operation {
 	return huma.Operation{
 		OperationID: "get_payment", Method: http.MethodGet, Path: "/v1/payments/{id}", Summary: "Read a payment as it is now",
-		Parameters: []*huma.Param{{Name: "id", In: "path", Required: true, Schema: &huma.Schema{Type: huma.TypeString, Format: "uuid"}}},
+		Parameters: []*huma.Param{idParameter()},
 		Responses: problemAnswers(schemas, map[string]*huma.Response{
 			"200": paymentAnswer(schemas, "The payment", nil),
 		}, codeUnauthorized, codeForbiddenScope, codePaymentNotFound, codeUnavailable),
 	}
 }
 
+// idParameter is the payment's id in a path.
+func idParameter() *huma.Param {
+	return &huma.Param{Name: "id", In: "path", Required: true, Schema: &huma.Schema{Type: huma.TypeString, Format: "uuid"}}
+}
+
 // getPayment shows a payment of the tenant; another tenant's is as absent as one that never was.
 func (a *api) getPayment(w http.ResponseWriter, r *http.Request, tenant payments.TenantID) error {
-	id, err := uuid.Parse(r.PathValue("id"))
+	id, err := pathPayment(r)
 	if err != nil {
-		return refusal{Code: codePaymentNotFound}
+		return err
 	}
-	return a.showPayment(w, r, tenant, payments.PaymentID{UUID: id}, http.StatusOK)
+	return a.showPayment(w, r, tenant, id, http.StatusOK)
 }
 
 // showPayment writes the present view of a payment.

@@ -69,9 +69,9 @@ func (a *api) mount(mux *http.ServeMux) {
 
 // letAnswersGrow takes back that objects have no further members, which holds for commands alone.
 func letAnswersGrow(schemas huma.Registry) {
-	command := reflect.TypeFor[createBody]()
+	commands := []reflect.Type{reflect.TypeFor[createBody](), reflect.TypeFor[confirmBody](), reflect.TypeFor[cancelBody]()}
 	for name, schema := range schemas.Map() {
-		if schemas.TypeFromRef("#/components/schemas/"+name) != command {
+		if !slices.Contains(commands, schemas.TypeFromRef("#/components/schemas/"+name)) {
 			schema.AdditionalProperties = nil
 		}
 	}
@@ -81,8 +81,11 @@ func letAnswersGrow(schemas huma.Registry) {
 func (a *api) operations(schemas huma.Registry) []operation {
 	return []operation{
 		{describeCreatePayment(schemas), tenants.ScopeWrite, a.createPayment},
+		{describeConfirmPayment(schemas), tenants.ScopeWrite, a.confirmPayment},
+		{describeCancelPayment(schemas), tenants.ScopeWrite, a.cancelPayment},
 		{describeListPayments(schemas), tenants.ScopeRead, a.listPayments},
 		{describeGetPayment(schemas), tenants.ScopeRead, a.getPayment},
+		{describeTimeline(schemas), tenants.ScopeRead, a.showTimeline},
 		{describeHealth(), "", a.health},
 		{describeReady(schemas), "", a.ready},
 	}

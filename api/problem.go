@@ -50,7 +50,7 @@ const (
 	codeBodyTooLarge         code = "body_too_large"
 	codeMediaTypeUnsupported code = "media_type_unsupported"
 	codeInProgress           code = "in_progress"
-	codeKeyReused            code = "idempotency_key_reused"
+	codeKeyReused            code = "key_reused"
 	codeInternal             code = "internal"
 	codeUnavailable          code = "unavailable"
 
@@ -58,6 +58,8 @@ const (
 	codeReferenceEnded    = code(boundaries.ConflictReferenceEnded)
 	codeReplacesUnknown   = code(boundaries.ConflictReplacesUnknown)
 	codePaymentSucceeded  = code(boundaries.ConflictPaymentSucceeded)
+	codePaymentEnded      = code(boundaries.ConflictPaymentEnded)
+	codeUnexpectedState   = code(boundaries.ConflictUnexpectedState)
 )
 
 // status is the HTTP status of a code: the one table of them.
@@ -76,7 +78,8 @@ func (c code) status() int {
 		return http.StatusMethodNotAllowed
 	case codeBodyTooSlow:
 		return http.StatusRequestTimeout
-	case codeInProgress, codeReferenceConflict, codeReferenceEnded, codeReplacesUnknown, codePaymentSucceeded:
+	case codeInProgress, codeReferenceConflict, codeReferenceEnded, codeReplacesUnknown, codePaymentSucceeded, codePaymentEnded,
+		codeUnexpectedState:
 		return http.StatusConflict
 	case codeBodyTooLarge:
 		return http.StatusRequestEntityTooLarge
@@ -165,6 +168,12 @@ func (c code) title() string {
 		return "The reference has succeeded and is not attempted again"
 	case codeReplacesUnknown:
 		return "The payment to replace is not one of this reference"
+	case codePaymentSucceeded:
+		return "The payment has succeeded"
+	case codePaymentEnded:
+		return "The payment is over without money, or about to be"
+	case codeUnexpectedState:
+		return "The payment's state rules this command out"
 	case codeBodyTooSlow:
 		return "The body did not arrive in time"
 	case codeUnavailable:

@@ -142,7 +142,7 @@ func TestBodiesAtTheirBoundsAreTaken(t *testing.T) {
 	}
 	for name, body := range bodies {
 		got := d.create(body)
-		require.Equal(t, "idempotency_key_reused", got.problem(t).Code, "%s: %s", name, got.body)
+		require.Equal(t, "key_reused", got.problem(t).Code, "%s: %s", name, got.body)
 	}
 	require.Equal(t, len(bodies), d.commands.count())
 }
@@ -190,7 +190,7 @@ func TestIdempotencyKeys(t *testing.T) {
 		"longest":        {[]string{strings.Repeat("k", 255)}, boundaries.CallerKey(strings.Repeat("k", 255))},
 	} {
 		got := d.create(order, with("Idempotency-Key", c.values...))
-		require.Equal(t, "idempotency_key_reused", got.problem(t).Code, name)
+		require.Equal(t, "key_reused", got.problem(t).Code, name)
 		require.Equal(t, c.key, d.commands.claims[d.commands.count()-1].key, name)
 	}
 	claims := d.commands.count()

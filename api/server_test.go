@@ -191,7 +191,7 @@ type left struct {
 type claimed struct {
 	tenant      payments.TenantID
 	key         boundaries.CallerKey
-	command     payments.CreateCommand
+	command     any
 	normalised  boundaries.Normalised
 	attendedFor time.Duration
 }
@@ -203,10 +203,26 @@ func newCommands() *commands {
 func (c *commands) ClaimCreate(ctx context.Context, tenant payments.TenantID, key boundaries.CallerKey, command payments.CreateCommand,
 	normalised boundaries.Normalised, attendedFor time.Duration,
 ) (boundaries.Claim, error) {
+	return c.asks(ctx, claimed{tenant, key, command, normalised, attendedFor})
+}
+
+func (c *commands) ClaimConfirm(ctx context.Context, tenant payments.TenantID, key boundaries.CallerKey, command payments.ConfirmCommand,
+	normalised boundaries.Normalised, attendedFor time.Duration,
+) (boundaries.Claim, error) {
+	return c.asks(ctx, claimed{tenant, key, command, normalised, attendedFor})
+}
+
+func (c *commands) ClaimCancel(ctx context.Context, tenant payments.TenantID, key boundaries.CallerKey, command payments.CancelCommand,
+	normalised boundaries.Normalised, attendedFor time.Duration,
+) (boundaries.Claim, error) {
+	return c.asks(ctx, claimed{tenant, key, command, normalised, attendedFor})
+}
+
+func (c *commands) asks(ctx context.Context, claim claimed) (boundaries.Claim, error) {
 	c.during(ctx)
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	c.claims = append(c.claims, claimed{tenant, key, command, normalised, attendedFor})
+	c.claims = append(c.claims, claim)
 	return c.claim()
 }
 
@@ -252,10 +268,10 @@ type waker struct {
 	fails error
 }
 
-func (w *waker) Wake(_ context.Context, _ payments.TenantID, payment payments.PaymentID, _ bool) error {
+func (w *waker) Wake(_ context.Context, claim boundaries.Claim) error {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
-	w.woken = append(w.woken, payment)
+	w.woken = append(w.woken, claim.Payment)
 	return w.fails
 }
 

@@ -23,6 +23,7 @@ type Claim struct {
 	Payment    payments.PaymentID
 	Answer     *Answer       // with Replay; nil when the replay window is over: show the resource as it is now
 	RetryAfter time.Duration // with InProgress
+	Over       bool          // with Acquired: the payment has ended, so the command is decided in Postgres, not by a workflow
 }
 
 // ConflictCode is a stable word for why a command may not be claimed.
@@ -33,13 +34,16 @@ const (
 	ConflictReference        ConflictCode = "reference_conflict" // the reference is taken by other content, or its attempt is still open
 	ConflictReferenceEnded   ConflictCode = "reference_ended"    // the reference has succeeded: nothing replaces it
 	ConflictReplacesUnknown  ConflictCode = "replaces_unknown"   // the replaced payment is not one of this reference
-	ConflictPaymentSucceeded ConflictCode = "payment_succeeded"
+	ConflictPaymentSucceeded ConflictCode = payments.CodePaymentSucceeded
+	ConflictPaymentEnded     ConflictCode = payments.CodePaymentEnded    // it is over without money, or about to be
+	ConflictUnexpectedState  ConflictCode = payments.CodeUnexpectedState // its state rules the command out for now
 )
 
 // ConflictError refuses a command that contradicts what its reference or payment already holds.
 type ConflictError struct {
 	Code    ConflictCode
 	Payment payments.PaymentID // the one in the way; zero with ConflictReplacesUnknown
+	Status  payments.Status    // what that one is; empty where it does not matter
 }
 
 func (e *ConflictError) Error() string { return fmt.Sprintf("%s: payment %s", e.Code, e.Payment) }

@@ -8,6 +8,7 @@ type CreateCommand struct {
 	Currency      Currency          `json:"currency"`                 // lower case
 	PaymentMethod *string           `json:"payment_method,omitempty"` // pm_…; present: the payment is confirmed at once
 	CaptureMethod *CaptureMethod    `json:"capture_method,omitempty"`
+	MethodTypes   []string          `json:"payment_method_types,omitempty"` // Stripe's names; absent: card
 	Description   *string           `json:"description,omitempty"`
 	ReceiptEmail  *string           `json:"receipt_email,omitempty"`
 	ReturnURL     *string           `json:"return_url,omitempty"`
@@ -26,7 +27,7 @@ type ConfirmCommand struct {
 // CancelCommand asks to cancel a payment; the engine issues it too, when a payment must end without money.
 type CancelCommand struct {
 	Payment PaymentID `json:"payment"`
-	Reason  *string   `json:"reason,omitempty"` // Stripe's cancellation_reason
+	Reason  *string   `json:"cancellation_reason,omitempty"` // Stripe's word for why
 }
 
 // MetadataPrefix is reserved: names that begin with it are ours.

@@ -13,6 +13,13 @@ const (
 	OperationPayout  Operation = "create_payout"
 )
 
+// Kinds of payment method that an intent may take, in Stripe's words (https://docs.stripe.com/api/payment_intents/create).
+const (
+	MethodTypeCard      = "card"
+	MethodTypeUSBank    = "us_bank_account"
+	MethodTypeSEPADebit = "sepa_debit"
+)
+
 // CaptureMethod is when an authorised amount is taken, in Stripe's words.
 type CaptureMethod string
 

@@ -22,6 +22,13 @@ func NewProblem(status int, code, detail string) Problem {
 	return Problem{Type: "urn:payonce:problem:" + code, Title: http.StatusText(status), Status: status, Code: code, Detail: detail}
 }
 
+// Codes of commands that the state of their payment rules out.
+const (
+	CodePaymentSucceeded = "payment_succeeded"
+	CodePaymentEnded     = "payment_ended" // it is over without money, or about to be
+	CodeUnexpectedState  = "payment_unexpected_state"
+)
+
 // Content types of answers.
 const (
 	ContentTypeJSON    = "application/json"
@@ -49,8 +56,12 @@ func (p Payment) refusal(operation Operation) *Problem {
 	var problem Problem
 	switch {
 	case operation == OperationCancel && p.Status == StatusSucceeded:
-		problem = NewProblem(http.StatusConflict, "payment_succeeded", "the payment has succeeded: refund it instead")
+		problem = NewProblem(http.StatusConflict, CodePaymentSucceeded, "the payment has succeeded: refund it instead")
+	case operation == OperationCancel && !p.Status.Terminal():
+		problem = NewProblem(http.StatusConflict, CodeUnexpectedState, "Stripe does not cancel a payment in this state: it is "+string(p.Status))
 	case operation == OperationCancel || p.Failure == nil || p.Status == StatusSucceeded:
+		return nil
+	case p.Failure.Code == FailureAbandoned:
 		return nil
 	case p.Failure.Code == FailureExpiredUnsent:
 		problem = NewProblem(http.StatusConflict, string(FailureExpiredUnsent), "the command could not be sent in time: nothing was charged")

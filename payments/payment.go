@@ -20,6 +20,8 @@ type Payment struct {
 	Reached          map[Stage]time.Time // when each stage was reached, by payonce.clock()
 	IntentID         string              // empty until bound
 	ClientSecret     string              // empty until bound; for the payer's browser alone
+	NextAction       *NextAction         // what the payer is asked to do, in requires_action
+	AbandonAt        *time.Time          // when it is given up unless the payer or a command moves it; nil: it waits for nobody
 	LatestCharge     string
 	AmountCapturable int64
 	AmountCaptured   int64
@@ -32,6 +34,18 @@ type Payment struct {
 	Review           *Review
 	CreatedAt        time.Time
 	UpdatedAt        time.Time
+}
+
+// NextAction is what the payer is asked to do, as Stripe's next_action says (https://docs.stripe.com/api/payment_intents/object).
+type NextAction struct {
+	Type          string         `json:"type"` // redirect_to_url, use_stripe_sdk, or another word of Stripe's
+	RedirectToURL *RedirectToURL `json:"redirect_to_url,omitempty"`
+}
+
+// RedirectToURL is where the payer is to be sent, and where Stripe sends the payer afterwards.
+type RedirectToURL struct {
+	URL       string `json:"url"`
+	ReturnURL string `json:"return_url,omitempty"`
 }
 
 // ProviderError is a refusal in Stripe's words, fit to be shown to the caller.
@@ -64,6 +78,7 @@ type FailureCode string
 const (
 	FailureProviderRefused FailureCode = "provider_refused" // a definite refusal that is no decline
 	FailureExpiredUnsent   FailureCode = "expired_unsent"   // the command was not sent before its not_after
+	FailureAbandoned       FailureCode = "abandoned"        // the payer did not come back in time
 )
 
 // Review is the mark of a payment that needs a person; it stands beside the status.
@@ -78,7 +93,7 @@ func (p Payment) EndedAs() Status {
 	switch {
 	case p.Failure == nil:
 		return StatusCanceled
-	case p.Failure.Code == FailureExpiredUnsent:
+	case p.Failure.Code == FailureExpiredUnsent, p.Failure.Code == FailureAbandoned:
 		return StatusExpired
 	default:
 		return StatusFailed

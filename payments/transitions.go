@@ -24,7 +24,7 @@ func Transitions() []Edge {
 		{StatusRequiresPaymentMethod, StatusSucceeded, "a further confirm took the money"},
 		{StatusRequiresPaymentMethod, StatusFailed, "a definite refusal, and the intent was canceled"},
 		{StatusRequiresPaymentMethod, StatusCanceled, "canceled by command, by policy or elsewhere"},
-		{StatusRequiresPaymentMethod, StatusExpired, "the confirm was not sent in time, and the intent was canceled"},
+		{StatusRequiresPaymentMethod, StatusExpired, "abandoned, or the confirm was not sent in time, and the intent was canceled"},
 		{StatusRequiresAction, StatusRequiresPaymentMethod, "authentication failed"},
 		{StatusRequiresAction, StatusProcessing, "authenticated, settles later"},
 		{StatusRequiresAction, StatusRequiresCapture, "authenticated, authorised"},

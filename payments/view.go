@@ -20,6 +20,8 @@ type View struct {
 	Stages           map[Stage]time.Time `json:"stages"`
 	PaymentIntent    string              `json:"payment_intent,omitempty"`
 	ClientSecret     string              `json:"client_secret,omitempty"`
+	NextAction       *NextAction         `json:"next_action,omitempty"` // in requires_action
+	ExpiresAt        *time.Time          `json:"expires_at,omitempty"`  // given up then, unless the payer or a command moves it
 	LatestCharge     string              `json:"latest_charge,omitempty"`
 	LastError        *ProviderError      `json:"last_error,omitempty"`
 	Failure          *Failure            `json:"failure,omitempty"`
@@ -42,13 +44,16 @@ func (p Payment) View() View {
 		Description: p.Description, Metadata: p.Metadata, Livemode: p.Account.Livemode, CreatedAt: p.CreatedAt,
 	}
 	if p.Status == StatusRequiresPaymentMethod || p.Status == StatusRequiresAction {
-		view.ClientSecret = p.ClientSecret
+		view.ClientSecret, view.ExpiresAt = p.ClientSecret, p.AbandonAt
+	}
+	if p.Status == StatusRequiresAction {
+		view.NextAction = p.NextAction
 	}
 	return view
 }
 
-// ForMessage is the view without the client secret: a message leaves our hands.
+// ForMessage is the view without what lets its holder act for the payer: a message leaves our hands.
 func (v View) ForMessage() View {
-	v.ClientSecret = ""
+	v.ClientSecret, v.NextAction = "", nil
 	return v
 }

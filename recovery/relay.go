@@ -14,6 +14,7 @@ import (
 	"payonce/activities"
 	"payonce/internal/timing"
 	"payonce/payments"
+	"payonce/workflows"
 )
 
 // Bounds of one round of the relay.
@@ -74,6 +75,13 @@ func (r *Relay) Wake(ctx context.Context) (int, error) {
 func (r *Relay) wakeOne(ctx context.Context, command dueCommand) error {
 	payment := payments.PaymentID{UUID: command.Payment}
 	woken := r.Waker.Wake(ctx, payment)
+	if errors.Is(woken, workflows.ErrOver) && !command.Settled {
+		_, err := r.Activities.Decide(ctx, payment)
+		return err
+	}
+	if errors.Is(woken, workflows.ErrOver) {
+		woken = nil
+	}
 	if woken != nil && command.Late && command.Operation == payments.OperationCreate {
 		return r.Activities.ExpireUnsent(ctx, payment)
 	}

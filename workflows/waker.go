@@ -15,6 +15,9 @@ import (
 	"payonce/payments"
 )
 
+// ErrOver says that a payment's workflow has run to its end: the payment is over, and a command of it is decided in Postgres.
+var ErrOver = errors.New("the payment's workflow has ended")
+
 // Waker starts and wakes payment workflows, without content: a wake-up lost, doubled or late changes nothing. None takes longer than a workflow
 // task may, so that what is done in Postgres goes on while Temporal is down.
 type Waker struct {
@@ -28,7 +31,7 @@ type Waker struct {
 // SetEager says whether a worker of this queue runs in this process, on the same client, so that a new payment may go straight to it.
 func (w *Waker) SetEager(eager bool) { w.eager.Store(eager) }
 
-// Start starts the workflow of a payment just claimed; one that runs already is left alone.
+// Start starts the workflow of a payment just claimed; one that runs already, or has ended, is left alone.
 func (w *Waker) Start(ctx context.Context, payment payments.PaymentID) error {
 	ctx, cancel := context.WithTimeout(ctx, w.Timing.WorkflowTask)
 	defer cancel()
@@ -38,8 +41,8 @@ func (w *Waker) Start(ctx context.Context, payment payments.PaymentID) error {
 	return w.ended(err)
 }
 
-// Wake signals the payment's workflow and starts it if it is not there. A workflow that has completed says that the payment is over: nothing
-// is to be done, and no error.
+// Wake signals the payment's workflow and starts it if it is not there. It returns ErrOver when the
+// workflow has completed.
 func (w *Waker) Wake(ctx context.Context, payment payments.PaymentID) error {
 	ctx, cancel := context.WithTimeout(ctx, w.Timing.WorkflowTask)
 	defer cancel()
@@ -64,11 +67,14 @@ func (w *Waker) input(payment payments.PaymentID) PaymentInput {
 	}}
 }
 
-// ended takes AlreadyStarted for what it says: the payment's workflow has run to its end.
+// ended takes AlreadyStarted for what it says.
 func (w *Waker) ended(err error) error {
 	var already *serviceerror.WorkflowExecutionAlreadyStarted
-	if err == nil || errors.As(err, &already) {
+	if err == nil {
 		return nil
+	}
+	if errors.As(err, &already) {
+		return ErrOver
 	}
 	return fmt.Errorf("wake payment workflow: %w", err)
 }

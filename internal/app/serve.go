@@ -11,8 +11,10 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"payonce/api"
+	"payonce/boundaries"
 	"payonce/payments"
 	"payonce/webhooks"
+	"payonce/workflows"
 )
 
 // Bounds of a request. Stripe is answered in under two seconds.
@@ -27,14 +29,22 @@ const (
 // apiWaker wakes on behalf of a request: bounded, since the relay wakes too.
 type apiWaker struct{ app *App }
 
-// Wake starts the workflow of a fresh payment, and signals an older one's.
-func (w apiWaker) Wake(ctx context.Context, _ payments.TenantID, payment payments.PaymentID, fresh bool) error {
+// Wake starts the workflow of a payment that may have none, and signals another's. The command of a payment that is over is decided at once.
+func (w apiWaker) Wake(ctx context.Context, claim boundaries.Claim) error {
 	waking, cancel := context.WithTimeout(ctx, wakeWithin)
 	defer cancel()
-	if fresh {
-		return w.app.waker.Start(waking, payment)
+	woken := workflows.ErrOver
+	switch {
+	case claim.Operation == payments.OperationCreate:
+		woken = w.app.waker.Start(waking, claim.Payment)
+	case !claim.Over:
+		woken = w.app.waker.Wake(waking, claim.Payment)
 	}
-	return w.app.waker.Wake(waking, payment)
+	if !errors.Is(woken, workflows.ErrOver) {
+		return woken
+	}
+	_, err := w.app.Activities.Decide(waking, claim.Payment)
+	return err
 }
 
 // Handler is the whole HTTP surface: API and webhooks. background must run beside it until the context ends.

@@ -71,10 +71,12 @@ func (a *App) loops() []recovery.Loop {
 	relay := &recovery.Relay{Pool: a.System, Activities: a.Activities, Waker: a.waker, Timing: durations, Log: a.Log}
 	applier := &recovery.Applier{Pool: a.System, Sealer: a.Sealer, Activities: a.Activities, Timing: durations, Log: a.Log}
 	poller := &recovery.Poller{Pool: a.System, Activities: a.Activities, Timing: durations, Log: a.Log}
+	abandoner := &recovery.Abandoner{Pool: a.System, Activities: a.Activities}
 	return []recovery.Loop{
 		{Name: "relay", Every: durations.LoopEvery, Work: relay.Wake, Log: a.Log},
 		{Name: "applier", Every: durations.LoopEvery, Nudge: a.stored, Work: applier.Apply, Log: a.Log},
 		{Name: "poller", Every: durations.LoopEvery, Work: poller.Poll, Log: a.Log},
+		{Name: "abandoner", Every: durations.LoopEvery, Work: abandoner.Abandon, Log: a.Log},
 		{Name: "sweep", Every: durations.SweepEvery, Log: a.Log, Work: func(ctx context.Context) (int, error) {
 			touched, err := boundaries.Sweep(ctx, a.System, durations)
 			if err != nil {

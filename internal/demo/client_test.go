@@ -90,7 +90,7 @@ func TestAClientThatIsSentAwayLooksAndThenAsksForTheStoredAnswer(t *testing.T) {
 
 func TestAClientTakesARefusalAsTheOutcome(t *testing.T) {
 	for _, refusal := range []http.HandlerFunc{
-		says(422, `{"code":"idempotency_key_reused"}`), says(409, `{"code":"reference_conflict"}`), says(402, `{"code":"provider_refused"}`),
+		says(422, `{"code":"key_reused"}`), says(409, `{"code":"reference_conflict"}`), says(402, `{"code":"provider_refused"}`),
 	} {
 		s := &script{steps: []http.HandlerFunc{refusal}}
 		_, err := serve(t, s).submit(t.Context(), "k", []byte(`{}`), patient())

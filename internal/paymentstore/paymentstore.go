@@ -6,6 +6,7 @@ package paymentstore
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -21,6 +22,7 @@ import (
 const (
 	ColumnReceiptEmail = "payments.receipt_email"
 	ColumnClientSecret = "payments.client_secret"
+	ColumnNextAction   = "payments.next_action"
 )
 
 // ErrNotFound says that the tenant has no such payment.
@@ -31,14 +33,15 @@ type Querier interface {
 	QueryRow(ctx context.Context, sql string, arguments ...any) pgx.Row
 }
 
-const columns = openColumns + `, p.receipt_email, p.client_secret`
+const columns = openColumns + `, p.receipt_email, p.client_secret, p.next_action`
 
 // openColumns are those that are not sealed.
 const openColumns = `p.id, p.tenant, p.reference, p.attempt, p.replaces, p.account, p.livemode, p.amount, p.currency, p.capture_method,
 	p.description, p.metadata, p.status, p.stage, p.submitted_at, p.external_resource_created_at,
 	p.processing_at, p.terminal_at, p.ledger_applied_at, coalesce(p.intent_id, ''),
 	coalesce(p.latest_charge, ''), p.amount_capturable, p.amount_captured, p.amount_refunded, p.last_error, p.failure,
-	p.read_begun_at, p.last_command, p.last_message, p.review_reason, p.review_since, p.review_evidence, p.created_at, p.updated_at`
+	p.read_begun_at, p.last_command, p.last_message, p.review_reason, p.review_since, p.review_evidence, p.created_at, p.updated_at,
+	p.abandon_at`
 
 // SelectByID reads one payment by $1, its id; the caller appends a tenant filter or a lock.
 const SelectByID = `SELECT ` + columns + ` FROM payonce.payments p WHERE p.id = $1`
@@ -67,12 +70,12 @@ func ByIntent(ctx context.Context, db Querier, sealer *seal.Sealer, account paym
 
 // Scan reads one row of the columns that SelectByID selects, or ErrNotFound.
 func Scan(row pgx.Row, sealer *seal.Sealer) (payments.Payment, error) {
-	var email, clientSecret []byte
-	p, err := scan(row, &email, &clientSecret)
+	var email, clientSecret, nextAction []byte
+	p, err := scan(row, &email, &clientSecret, &nextAction)
 	if err != nil {
 		return payments.Payment{}, err
 	}
-	return p, unseal(&p, sealer, email, clientSecret)
+	return p, unseal(&p, sealer, email, clientSecret, nextAction)
 }
 
 // scan reads one row of openColumns and of further columns, or ErrNotFound.
@@ -91,7 +94,7 @@ func scan(row pgx.Row, further ...any) (payments.Payment, error) {
 		&p.Money.Amount, &p.Money.Currency, &p.CaptureMethod, &p.Description, &p.Metadata, &p.Status, &p.Stage,
 		&submitted, &external, &processing, &terminal, &ledgerApplied, &p.IntentID, &p.LatestCharge,
 		&p.AmountCapturable, &p.AmountCaptured, &p.AmountRefunded, &p.LastError, &p.Failure, &p.ReadBegunAt, &p.LastCommand,
-		&p.LastMessage, &reviewReason, &reviewSince, &reviewFacts, &p.CreatedAt, &p.UpdatedAt}, further...)...)
+		&p.LastMessage, &reviewReason, &reviewSince, &reviewFacts, &p.CreatedAt, &p.UpdatedAt, &p.AbandonAt}, further...)...)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return payments.Payment{}, ErrNotFound
 	}
@@ -121,7 +124,7 @@ func reached(at map[payments.Stage]*time.Time) map[payments.Stage]time.Time {
 	return times
 }
 
-func unseal(p *payments.Payment, sealer *seal.Sealer, email, clientSecret []byte) error {
+func unseal(p *payments.Payment, sealer *seal.Sealer, email, clientSecret, nextAction []byte) error {
 	plain, err := sealer.Open(ColumnReceiptEmail, email)
 	if err != nil {
 		return err
@@ -135,5 +138,12 @@ func unseal(p *payments.Payment, sealer *seal.Sealer, email, clientSecret []byte
 		return err
 	}
 	p.ClientSecret = string(secret)
+	action, err := sealer.Open(ColumnNextAction, nextAction)
+	if err != nil || action == nil {
+		return err
+	}
+	if err := json.Unmarshal(action, &p.NextAction); err != nil {
+		return fmt.Errorf("payment %s: decode next action: %w", p.ID, err)
+	}
 	return nil
 }

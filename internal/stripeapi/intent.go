@@ -35,6 +35,7 @@ type Intent struct {
 	AmountReceived     int64 // captured in all, minor units
 	CaptureMethod      payments.CaptureMethod
 	ClientSecret       string
+	NextAction         *payments.NextAction
 	LatestCharge       string
 	LastError          *payments.ProviderError
 	CancellationReason string
@@ -66,10 +67,22 @@ func intentOf(from *stripe.PaymentIntent, account payments.Account) Intent {
 	if from.LatestCharge != nil {
 		intent.LatestCharge = from.LatestCharge.ID
 	}
+	intent.NextAction = nextActionOf(from.NextAction)
 	if from.LastPaymentError != nil {
 		intent.LastError = providerErrorOf(from.LastPaymentError)
 	}
 	return intent
+}
+
+func nextActionOf(from *stripe.PaymentIntentNextAction) *payments.NextAction {
+	if from == nil {
+		return nil
+	}
+	action := &payments.NextAction{Type: string(from.Type)}
+	if from.RedirectToURL != nil {
+		action.RedirectToURL = &payments.RedirectToURL{URL: from.RedirectToURL.URL, ReturnURL: from.RedirectToURL.ReturnURL}
+	}
+	return action
 }
 
 func providerErrorOf(from *stripe.Error) *payments.ProviderError {

@@ -31,6 +31,10 @@ type Timing struct {
 	MaximumWait       time.Duration // and at most
 	AttendMargin      time.Duration // an attended record stays attended this much longer than its caller waits
 
+	// The payer.
+	AbandonAction time.Duration // a payment in requires_action is given up after this
+	AbandonMethod time.Duration // and one in requires_payment_method after this
+
 	// Recovery.
 	WakeAfter     time.Duration // the relay wakes the workflow of an open command after this, then with back-off
 	WakeMaximum   time.Duration
@@ -66,6 +70,8 @@ func Production() Timing {
 
 		CommandDeadline: 15 * time.Minute, ReplayWindow: 24 * time.Hour, RedeliveryHorizon: 24 * time.Hour,
 		DefaultWait: 10 * time.Second, MaximumWait: 30 * time.Second, AttendMargin: 2 * time.Second,
+
+		AbandonAction: time.Hour, AbandonMethod: 24 * time.Hour,
 
 		WakeAfter: 2 * time.Second, WakeMaximum: time.Minute, LoopEvery: 250 * time.Millisecond,
 		ParkedEvery: 5 * time.Second, ParkedMaximum: time.Hour, EventLease: time.Minute,
@@ -111,6 +117,8 @@ func (t Timing) Validate() error {
 		{t.CommandDeadline, t.BlindResend, "CommandDeadline", "BlindResend"},
 		{t.RetryInitial, t.RetryMaximum, "RetryInitial", "RetryMaximum"},
 		{t.DefaultWait, t.MaximumWait + 1, "DefaultWait", "MaximumWait"},
+		{t.CommandDeadline, t.AbandonAction, "CommandDeadline", "AbandonAction"},
+		{t.AbandonAction, t.AbandonMethod + 1, "AbandonAction", "AbandonMethod"},
 		{t.WakeAfter, t.WakeMaximum, "WakeAfter", "WakeMaximum"},
 		{t.Send, t.EventLease, "Send", "EventLease"},
 		{t.ParkedEvery, t.ParkedMaximum, "ParkedEvery", "ParkedMaximum"},
