@@ -61,6 +61,14 @@ func (a *Applier) match(ctx context.Context, stored storedEvent, event stripeapi
 // apply brings the event to the payment. An event is a hint: an absorbing state is true in any snapshot, anything else is read at Stripe.
 func (a *Applier) apply(ctx context.Context, stored storedEvent, event stripeapi.Event, payment payments.Payment) error {
 	learnt := activities.Learnt{Source: activities.SourceEvent, EffectiveAt: event.Created, Event: &stored.ID}
+	if took := event.Intent; took != nil && took.AmountReceived > 0 && took.LatestCharge == "" {
+		// As versions before 2022-11-15 write it (https://docs.stripe.com/changelog): the charge, which names the posting, is read.
+		read, begun, err := a.Activities.ReadAtStripe(ctx, payment, event.IntentID)
+		if err != nil {
+			return err
+		}
+		event.Intent, learnt.BegunAt = &read, begun
+	}
 	surplus := payment.IntentID != "" && payment.IntentID != event.IntentID
 	switch {
 	case event.Intent != nil && (event.Intent.Status.Absorbing() || surplus || payment.IntentID == "" && event.Type == "payment_intent.created"):
