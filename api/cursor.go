@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -14,6 +15,7 @@ import (
 // The first byte of a cursor says what it is a place in.
 const (
 	cursorPayments byte = 1
+	cursorTimeline byte = 2
 )
 
 // cursorAt is the size of a cursor's beginning: its kind and a time.
@@ -48,6 +50,20 @@ func readPaymentCursor(text string) (*paymentstore.Position, error) {
 		return nil, cursorInvalid()
 	}
 	return &paymentstore.Position{CreatedAt: at, ID: payments.PaymentID{UUID: id}}, nil
+}
+
+// stepCursor is the cursor of the page that follows the step.
+func stepCursor(step paymentstore.StepPosition) string {
+	return writeCursor(cursorTimeline, step.At, append([]byte{byte(step.Rank)}, step.Tie...)) //nolint:gosec // a rank is a small number
+}
+
+// readStepCursor reads the cursor of a timeline.
+func readStepCursor(text string) (*paymentstore.StepPosition, error) {
+	at, tie, ok := readCursor(cursorTimeline, text)
+	if !ok || !storable(at) || len(tie) == 0 || !utf8.Valid(tie[1:]) || !printable(string(tie[1:])) {
+		return nil, cursorInvalid()
+	}
+	return &paymentstore.StepPosition{At: at, Rank: int(tie[0]), Tie: string(tie[1:])}, nil
 }
 
 func cursorInvalid() refusal {

@@ -35,20 +35,17 @@ func describeListPayments(schemas huma.Registry) huma.Operation {
 	for _, status := range payments.Statuses() {
 		statuses = append(statuses, string(status))
 	}
-	query := func(name, description string, schema *huma.Schema) *huma.Param {
-		return &huma.Param{Name: name, In: "query", Description: description, Schema: schema}
-	}
 	instant := &huma.Schema{Type: huma.TypeString, Format: "date-time"}
 	return huma.Operation{
 		OperationID: "list_payments", Method: http.MethodGet, Path: pathPayments, Summary: "List payments, the newest first",
 		Description: "Pages are stable: a payment that is created meanwhile moves none of those already there. Any other parameter is refused.",
 		Parameters: []*huma.Param{
-			query("reference", "The attempts of this order", &huma.Schema{Type: huma.TypeString, MinLength: new(1), MaxLength: new(maxReference)}),
-			query("status", "Those that have it now", &huma.Schema{Type: huma.TypeString, Enum: statuses}),
-			query("created_after", "Created then or later; what is finer than a microsecond is cut off", instant),
-			query("created_before", "Created earlier; what is finer than a microsecond is cut off", instant),
-			query("limit", "At most so many; 20 when absent", &huma.Schema{Type: huma.TypeInteger, Minimum: new(1.0), Maximum: new(float64(maxPage))}),
-			query("cursor", "The next_cursor of the page before, with the same filters", &huma.Schema{Type: huma.TypeString}),
+			queryParameter("reference", "The attempts of this order", &huma.Schema{Type: huma.TypeString, MinLength: new(1), MaxLength: new(maxReference)}),
+			queryParameter("status", "Those that have it now", &huma.Schema{Type: huma.TypeString, Enum: statuses}),
+			queryParameter("created_after", "Created then or later; what is finer than a microsecond is cut off", instant),
+			queryParameter("created_before", "Created earlier; what is finer than a microsecond is cut off", instant),
+			queryParameter("limit", "At most so many; 20 when absent", &huma.Schema{Type: huma.TypeInteger, Minimum: new(1.0), Maximum: new(float64(maxPage))}),
+			queryParameter("cursor", "The next_cursor of the page before, with the same filters", &huma.Schema{Type: huma.TypeString}),
 		},
 		Responses: problemAnswers(schemas, map[string]*huma.Response{
 			"200": {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
 )
 
 // Bounds of a page, in rows.
@@ -48,6 +50,11 @@ func unknownParameter(name string, known []string) error {
 		name = ""
 	}
 	return refusal{Code: codeParameterInvalid, Field: name, Detail: detail}
+}
+
+// queryParameter is a parameter of a query, as the document describes it.
+func queryParameter(name, description string, schema *huma.Schema) *huma.Param {
+	return &huma.Param{Name: name, In: "query", Description: description, Schema: schema}
 }
 
 func parameterInvalid(name, reason string) refusal {
