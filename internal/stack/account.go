@@ -51,12 +51,6 @@ func (a account) own(dir string) error {
 	return os.Chown(dir, int(a.uid), int(a.gid))
 }
 
-// owns says whether the account owns the file.
-func (a account) owns(info os.FileInfo) bool {
-	status, ok := info.Sys().(*syscall.Stat_t)
-	return ok && status.Uid == a.uid
-}
-
 // canTraverse says whether the account can reach dir: every directory above it
 // and dir itself must let it pass. dir must exist.
 func (a account) canTraverse(dir string) bool {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -76,6 +77,25 @@ func TestClusterKeepsItsData(t *testing.T) {
 	})
 	require.NoError(t, cluster.Remove(t.Context()))
 	require.NoDirExists(t, cluster.Dir())
+}
+
+// As root in a clone below root's home; any other user runs Postgres as themselves, and in the place that was asked for.
+func TestAClusterBelowAClosedDirectoryKeepsItsData(t *testing.T) {
+	closed, temp := t.TempDir(), t.TempDir()
+	require.NoError(t, os.Chmod(closed, 0o700))
+	require.NoError(t, os.Chmod(filepath.Dir(temp), 0o755))
+	t.Setenv("TMPDIR", temp)
+	var log bytes.Buffer
+	config := stack.ClusterConfig{StateDir: filepath.Join(closed, "postgres"), Throwaway: true, Log: &log}
+	cluster := startCluster(t, config)
+	require.Equal(t, os.Geteuid() == 0, filepath.Dir(cluster.Dir()) == temp)
+	require.Equal(t, os.Geteuid() == 0, strings.Contains(log.String(), cluster.Dir()), "the place is told")
+	execute(t, cluster, "CREATE TABLE kept AS SELECT 42 AS answer")
+	require.NoError(t, cluster.Stop(t.Context()))
+
+	again := startCluster(t, config)
+	require.Equal(t, cluster.Dir(), again.Dir())
+	require.Equal(t, "42", ask(t, again, "SELECT answer::text FROM kept"))
 }
 
 // startCluster starts a cluster and removes it with its data after the test.
