@@ -47,8 +47,6 @@ type wireCharge struct {
 	Currency                      string            `json:"currency"`
 	Customer                      *string           `json:"customer"`
 	Description                   *string           `json:"description"`
-	Destination                   *string           `json:"destination"`
-	Dispute                       *string           `json:"dispute"`
 	Disputed                      bool              `json:"disputed"`
 	FailureBalanceTransaction     *string           `json:"failure_balance_transaction"`
 	FailureCode                   *string           `json:"failure_code"`

@@ -1,17 +1,23 @@
 package stripesim
 
 type wireCard struct {
-	Brand         string  `json:"brand"`
-	CaptureBefore *int64  `json:"capture_before,omitempty"`
-	Checks        any     `json:"checks"`
-	Country       string  `json:"country"`
-	ExpMonth      int     `json:"exp_month"`
-	ExpYear       int     `json:"exp_year"`
-	Fingerprint   string  `json:"fingerprint"`
-	Funding       string  `json:"funding"`
-	Last4         string  `json:"last4"`
-	Network       string  `json:"network,omitempty"`
-	Wallet        *string `json:"wallet"`
+	Brand         string        `json:"brand"`
+	CaptureBefore *int64        `json:"capture_before,omitempty"`
+	Checks        any           `json:"checks"`
+	Country       string        `json:"country"`
+	ExpMonth      int           `json:"exp_month"`
+	ExpYear       int           `json:"exp_year"`
+	Fingerprint   string        `json:"fingerprint"`
+	Funding       string        `json:"funding"`
+	Last4         string        `json:"last4"`
+	Network       string        `json:"network,omitempty"`  // of a charge
+	Networks      *wireNetworks `json:"networks,omitempty"` // of a payment method
+	Wallet        *string       `json:"wallet"`
+}
+
+type wireNetworks struct {
+	Available []string `json:"available"`
+	Preferred *string  `json:"preferred"`
 }
 
 type wireBank struct {
@@ -49,10 +55,12 @@ func methodDetails(test testMethod, c *charge) wireMethodDetails {
 		return details
 	}
 	details.Card = cardOf(test)
-	details.Card.Network = test.Brand
-	if c != nil {
-		details.Card.CaptureBefore = orNil(c.CaptureBefore)
+	if c == nil {
+		details.Card.Networks = &wireNetworks{Available: []string{test.Brand}}
+		return details
 	}
+	details.Card.Network = test.Brand
+	details.Card.CaptureBefore = orNil(c.CaptureBefore)
 	return details
 }
 
