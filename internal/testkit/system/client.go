@@ -85,7 +85,7 @@ func (s *System) Post(ctx context.Context, apiKey, path, key string, body any, p
 	if prefer != "" {
 		request.Header.Set("Prefer", prefer)
 	}
-	return s.do(request, apiKey)
+	return do(s.HTTP, request, apiKey)
 }
 
 // Get reads a path.
@@ -93,7 +93,7 @@ func (s *System) Get(path string) Answer {
 	s.t.Helper()
 	request, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.URL+path, nil)
 	require.NoError(s.t, err)
-	answer, err := s.do(request, s.APIKey)
+	answer, err := do(s.HTTP, request, s.APIKey)
 	require.NoError(s.t, err)
 	return answer
 }
@@ -104,9 +104,9 @@ func (s *System) Payment(id payments.PaymentID) payments.View {
 	return s.Get("/v1/payments/" + id.String()).Payment(s.t)
 }
 
-func (s *System) do(request *http.Request, apiKey string) (Answer, error) {
+func do(carrier *http.Client, request *http.Request, apiKey string) (Answer, error) {
 	request.Header.Set("Authorization", "Bearer "+apiKey)
-	response, err := http.DefaultClient.Do(request)
+	response, err := carrier.Do(request)
 	if err != nil {
 		return Answer{}, err
 	}

@@ -50,7 +50,7 @@ func (s *System) ServeProcess() *Process {
 	require.True(s.t, found, process.Line)
 	s.URL = "http://" + address
 	_, err := s.Twin.AddEndpoint(s.t.Context(), control.Endpoint{
-		ID: "we_payonce", URL: s.URL + "/webhooks/stripe", Secret: WebhookSecret, Account: AccountID,
+		ID: "we_payonce", URL: s.doorOf(s.URL), Secret: WebhookSecret, Account: AccountID,
 	})
 	require.NoError(s.t, err)
 	return process

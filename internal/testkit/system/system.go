@@ -48,6 +48,7 @@ type System struct {
 	Tenant   payments.TenantID
 	APIKey   string
 	URL      string        // of the API, once it is served
+	HTTP     *http.Client  // carries the test's requests to payonce
 	Owner    *pgxpool.Pool // for looking at everything
 
 	t testing.TB
@@ -59,7 +60,7 @@ type Option func(*app.Config)
 // New builds the surroundings and a tenant with one receiver; nothing of payonce runs yet.
 func New(t testing.TB, options ...Option) *System {
 	t.Helper()
-	s := &System{t: t, DB: pg.NewDatabase(t)}
+	s := &System{t: t, DB: pg.NewDatabase(t), HTTP: carrier(t)}
 	s.Owner = s.pool(s.DB.OwnerURL)
 	s.startTwin()
 	s.Receiver = newReceiver(t)
@@ -107,7 +108,7 @@ func (s *System) StartAPI() Stop {
 	require.NoError(s.t, err)
 	s.URL = "http://" + listener.Addr().String()
 	_, err = s.Twin.AddEndpoint(s.t.Context(), control.Endpoint{
-		ID: "we_payonce", URL: s.URL + "/webhooks/stripe", Secret: WebhookSecret, Account: AccountID,
+		ID: "we_payonce", URL: s.doorOf(s.URL), Secret: WebhookSecret, Account: AccountID,
 	})
 	require.NoError(s.t, err)
 	return s.run(func(ctx context.Context) error { return s.App.Serve(ctx, listener) })

@@ -107,7 +107,7 @@ func (s *System) CreateAtStripe(key, body string) string {
 	request.Header.Set("Authorization", "Bearer "+SecretKey)
 	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	request.Header.Set("Idempotency-Key", key)
-	answer, err := s.do(request, SecretKey)
+	answer, err := do(http.DefaultClient, request, SecretKey)
 	require.NoError(s.t, err)
 	require.Equal(s.t, http.StatusOK, answer.Status, "%s", answer.Body)
 	var intent struct {
