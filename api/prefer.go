@@ -10,9 +10,14 @@ import (
 	"payonce/internal/timing"
 )
 
-// preferredWait reads `Prefer: wait=<seconds>` (RFC 7240): how long the caller waits for the outcome, in whole seconds from
-// 0 to the maximum. Other preferences are ignored, and of several waits the first counts, as the RFC has it.
+// preferredWait is how long the caller of a command waits for its outcome.
 func preferredWait(header http.Header, durations timing.Timing) (time.Duration, error) {
+	return waitOr(header, durations, durations.DefaultWait)
+}
+
+// waitOr reads `Prefer: wait=<seconds>` (RFC 7240), in whole seconds from 0 to the maximum: otherwise when it is absent. Other
+// preferences are ignored, and of several waits the first counts, as the RFC has it.
+func waitOr(header http.Header, durations timing.Timing, otherwise time.Duration) (time.Duration, error) {
 	for _, value := range header.Values("Prefer") {
 		for preference := range strings.SplitSeq(value, ",") {
 			preference, _, _ = strings.Cut(preference, ";") // its parameters
@@ -31,5 +36,5 @@ func preferredWait(header http.Header, durations timing.Timing) (time.Duration, 
 			return wait, nil
 		}
 	}
-	return durations.DefaultWait, nil
+	return otherwise, nil
 }
