@@ -19,6 +19,10 @@ import (
 // lossy is the line between a checkout and payonce: of five requests one is lost on its way, one answer is lost and one is cut.
 func lossy(t testing.TB, s *system.System) *client.Client {
 	t.Helper()
+	carrier := s.HTTP.Transport
+	if carrier == nil {
+		carrier = http.DefaultTransport
+	}
 	var count atomic.Int64
 	line := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		turn := count.Add(1) % 5
@@ -28,7 +32,7 @@ func lossy(t testing.TB, s *system.System) *client.Client {
 		onwards := r.Clone(r.Context())
 		onwards.RequestURI = ""
 		onwards.URL.Scheme, onwards.URL.Host = "http", s.URL[len("http://"):]
-		response, err := http.DefaultTransport.RoundTrip(onwards)
+		response, err := carrier.RoundTrip(onwards)
 		if err != nil || turn == 2 {
 			panic(http.ErrAbortHandler)
 		}
@@ -93,7 +97,7 @@ func TestAnOrderOverALossyLineIsChargedOnce(t *testing.T) {
 func TestTwoEqualOrdersAreTwoPayments(t *testing.T) {
 	t.Parallel()
 	s := system.Start(t)
-	checkout, err := client.New(s.URL, s.APIKey)
+	checkout, err := client.New(s.URL, s.APIKey, client.HTTP(s.HTTP))
 	require.NoError(t, err)
 	charged := map[client.PaymentID]bool{}
 	for _, name := range []string{"1", "2"} {
@@ -111,4 +115,48 @@ func TestTwoEqualOrdersAreTwoPayments(t *testing.T) {
 	require.Equal(t, client.CodeKeyReused, client.CodeOf(err))
 	_, err = checkout.CreatePayment(t.Context(), client.IntentKey("checkout-3"), other)
 	require.Equal(t, client.CodeReferenceConflict, client.CodeOf(err))
+}
+
+// A decline, another card and a cancel that comes too late, each asked for over a line that loses answers: one charge, and each of them is told
+// what came of it.
+func TestADeclinedOrderIsPaidWithAnotherCardOverALossyLine(t *testing.T) {
+	t.Parallel()
+	s := system.Start(t)
+	checkout := lossy(t, s)
+	declined := order()
+	declined.PaymentMethod = "pm_card_chargeDeclined"
+	answer, err := checkout.CreatePayment(t.Context(), client.IntentKey("checkout-1"), declined)
+	require.NoError(t, err)
+	waiting, err := checkout.Await(t.Context(), answer)
+	require.NoError(t, err)
+	require.Equal(t, payments.StatusRequiresPaymentMethod, waiting.Status)
+	require.Equal(t, "card_declined", waiting.LastError.Code)
+
+	answer, err = checkout.ConfirmPayment(t.Context(), client.ConfirmKey("order-1", 2), waiting.ID, client.ConfirmPayment{PaymentMethod: "pm_card_visa"})
+	require.NoError(t, err)
+	paid, err := checkout.Await(t.Context(), answer)
+	require.NoError(t, err)
+	require.Equal(t, payments.StatusSucceeded, paid.Status)
+	ended, err := checkout.AwaitEnd(t.Context(), paid.ID)
+	require.NoError(t, err)
+	require.Equal(t, paid, ended)
+
+	for range 2 {
+		_, err = checkout.CancelPayment(t.Context(), client.KeyFor("order-1", client.ActionCancel), paid.ID, client.CancelPayment{})
+		require.Equal(t, client.CodePaymentSucceeded, client.CodeOf(err))
+	}
+	s.Settle()
+	book := s.Book(paid.ID)
+	require.Equal(t, 2, book.ConfirmsExecuted)
+	require.Equal(t, order().Amount, book.Captured)
+
+	var listed []client.Payment
+	for payment, err := range checkout.AllPayments(t.Context(), client.Filter{Reference: "order-1"}) {
+		require.NoError(t, err)
+		listed = append(listed, payment)
+	}
+	require.Len(t, listed, 1)
+	timeline, err := checkout.Timeline(t.Context(), paid.ID)
+	require.NoError(t, err)
+	require.Equal(t, "command", timeline.Steps[0].Kind)
 }
