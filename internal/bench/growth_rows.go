@@ -71,7 +71,9 @@ func (f finished) done() time.Time { return f.at.Add(answered) }
 
 func (f finished) steps() []step { return []step{f.create, f.confirm} }
 
-func (f finished) postingKey() string { return string(boundaries.CapturePostingKey(f.charge, f.amount)) }
+func (f finished) postingKey() string {
+	return string(boundaries.CapturePostingKey(f.charge, f.amount))
+}
 
 func ledgerAccount(tenant payments.TenantID, name ledger.AccountName) uuid.UUID {
 	return boundaries.LedgerAccountID(tenant, string(name), growthCurrency)

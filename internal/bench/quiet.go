@@ -16,29 +16,33 @@ const openWork = `
 	     + (SELECT count(*) FROM payonce.idempotency_records WHERE next_wake_at IS NOT NULL)
 	     + (SELECT count(*) FROM payonce.payments WHERE next_poll_at IS NOT NULL)`
 
-// awaitQuiet waits until the twin has delivered every event, and payonce has applied and told everything.
-func (s *site) awaitQuiet(ctx context.Context) error {
+// awaitQuiet waits until the twin has delivered every event, and payonce has applied and told everything. It returns how many events the twin has
+// delivered so far.
+func (s *site) awaitQuiet(ctx context.Context) (delivered int, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, quietWithin, fmt.Errorf("%s is not quiet within %s", s.name, quietWithin))
 	defer cancel()
 	for flushed := false; ; {
 		var open int
 		if err := s.system.QueryRow(ctx, openWork).Scan(&open); err != nil {
-			return fmt.Errorf("look for open work: %w", err)
+			return 0, fmt.Errorf("look for open work: %w", err)
 		}
 		switch {
 		case open > 0:
 			flushed = false
 			if err := pause(ctx, 20*time.Millisecond); err != nil {
-				return fmt.Errorf("%w: %d things open", err, open)
+				return 0, fmt.Errorf("%w: %d things open", err, open)
 			}
 		case flushed:
-			return nil
+			return delivered, nil
 		default: // the twin may hold what has not been delivered yet
 			counts, err := s.twin.Flush(ctx, false)
-			if err != nil || counts.Scheduled > 0 {
-				return fmt.Errorf("flush the twin's deliveries (%+v): %w", counts, err)
+			if err != nil {
+				return 0, fmt.Errorf("flush the twin's deliveries: %w", err)
 			}
-			flushed = true
+			if counts.Scheduled > 0 {
+				return 0, fmt.Errorf("%d webhooks were not taken and wait for their next try", counts.Scheduled)
+			}
+			flushed, delivered = true, counts.Delivered
 		}
 	}
 }

@@ -50,5 +50,6 @@ func (s *session) answerRound(ctx context.Context, processes []payonce) (float64
 	if err != nil {
 		return 0, err
 	}
-	return result.Median(answered.all()), s.grown.awaitQuiet(ctx)
+	_, err = s.grown.awaitQuiet(ctx)
+	return result.Median(answered.all()), err
 }

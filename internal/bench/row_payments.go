@@ -43,13 +43,17 @@ func (s *session) ready(ctx context.Context, site *site, processes []payonce) er
 			return fmt.Errorf("warm up: %w", err)
 		}
 	}
-	return site.awaitQuiet(ctx)
+	_, err := site.awaitQuiet(ctx)
+	return err
 }
 
 func (s *site) buyOne(ctx context.Context) error {
 	_, err := s.shop.buy(ctx)
 	return err
 }
+
+// webhooksPerPayment is how many events the twin sends of a payment by card: the intent was created, the charge and the intent succeeded.
+const webhooksPerPayment = 3
 
 // payRound makes payments for a while and waits until everything about them is done. The rate counts until the last message was accepted, the CPU
 // until quiet.
@@ -58,14 +62,22 @@ func (s *session) payRound(ctx context.Context, site *site, processes []payonce)
 	for _, process := range processes {
 		names = append(names, process.name)
 	}
+	delivered, err := site.awaitQuiet(ctx)
+	if err != nil {
+		return throughput{}, err
+	}
 	before := s.usageOf(names...)
 	done, seconds, err := loop(ctx, inFlight, s.lengths.payments, site.buyOne)
 	if err != nil {
 		return throughput{}, err
 	}
 	told := clock.Wall()
-	if err := site.awaitQuiet(ctx); err != nil {
+	now, err := site.awaitQuiet(ctx)
+	if err != nil {
 		return throughput{}, err
+	}
+	if now-delivered != webhooksPerPayment*done {
+		return throughput{}, fmt.Errorf("%d webhooks of %d payments: the round is not what it says", now-delivered, done)
 	}
 	used := s.usageOf(names...).since(before)
 	return throughput{

@@ -3,8 +3,11 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -22,8 +25,11 @@ import (
 	"payonce/stripesim/control"
 )
 
-// accountID is the Stripe account of every site.
-const accountID = "acct_bench"
+// The Stripe account of every site; the twin reads the account off the key.
+const (
+	accountID = "acct_bench"
+	secretKey = "sk_test_bench" // of the twin: no secret
+)
 
 // callsPerSecond is what the token bucket towards Stripe is set to, so that it is on and does not limit.
 const callsPerSecond = 1000
@@ -80,7 +86,7 @@ func (s *site) openPool(ctx context.Context, role string, connections int32) (*p
 
 func (s *site) provision(ctx context.Context) error {
 	account := payments.Account{ID: accountID}
-	if err := tenants.CreateAccount(ctx, s.system, s.sealer, account, "sk_test_"+rand.Text(), []string{s.secret}); err != nil {
+	if err := tenants.CreateAccount(ctx, s.system, s.sealer, account, secretKey, []string{s.secret}); err != nil {
 		return err
 	}
 	if err := s.setBucket(ctx); err != nil {
@@ -141,11 +147,15 @@ func (s *site) startTwin(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	books := s.state.Path("stripesim-" + s.name + ".db")
+	if err := os.Remove(books); err != nil && !errors.Is(err, fs.ErrNotExist) { // an earlier run's, with its endpoints
+		return fmt.Errorf("empty the twin's books: %w", err)
+	}
 	s.twinURL, err = s.start(ctx, stack.Program{
 		Name:    s.procTwin(),
 		Command: []string{filepath.Join(s.bin, "stripesim"), "--listen", "127.0.0.1:" + strconv.Itoa(port)},
 		Env: []string{
-			"STRIPESIM_CLOCK_URL=" + s.url(postgres.RoleTwin), "STRIPESIM_STATE=" + s.state.Path("stripesim-"+s.name+".db"), "STRIPESIM_LOG_LEVEL=WARN",
+			"STRIPESIM_CLOCK_URL=" + s.url(postgres.RoleTwin), "STRIPESIM_STATE=" + books, "STRIPESIM_LOG_LEVEL=WARN",
 		},
 		Ready: regexp.MustCompile(`^stripesim: listening on (\S+)`),
 	})
@@ -160,18 +170,23 @@ func (s *site) startTwin(ctx context.Context) (err error) {
 func (s *site) procTwin() string { return "twin-" + s.name }
 
 // together is payonce in one process; apart is API and worker, each one.
-func (s *site) together() []payonce { return []payonce{{"payonce-" + s.name, []string{"serve", "--worker"}}} }
+func (s *site) together() []payonce {
+	return []payonce{{name: "payonce-" + s.name, command: []string{"serve", "--worker"}}}
+}
 
-func (s *site) apart() []payonce { return []payonce{{"api-" + s.name, []string{"serve"}}, s.worker(1)} }
+func (s *site) apart() []payonce {
+	return []payonce{{name: "api-" + s.name, command: []string{"serve"}}, s.worker(1)}
+}
 
 func (s *site) worker(n int) payonce {
-	return payonce{fmt.Sprintf("worker%d-%s", n, s.name), []string{"worker"}}
+	return payonce{name: fmt.Sprintf("worker%d-%s", n, s.name), command: []string{"worker"}}
 }
 
 // payonce is a process of the product.
 type payonce struct {
 	name    string
-	command []string
+	command []string // arguments
+	program string   // empty: payonce
 }
 
 // run lets exactly these processes of payonce run.
@@ -201,8 +216,12 @@ func (s *site) run(ctx context.Context, wanted ...payonce) error {
 }
 
 func (s *site) startPayonce(ctx context.Context, process payonce) error {
+	program := process.program
+	if program == "" {
+		program = filepath.Join(s.bin, "payonce")
+	}
 	_, err := s.start(ctx, stack.Program{
-		Name: process.name, Command: append([]string{filepath.Join(s.bin, "payonce")}, process.command...), Env: s.environment(),
+		Name: process.name, Command: append([]string{program}, process.command...), Env: s.environment(),
 		Ready: regexp.MustCompile(`^payonce: (serving|worker) on`),
 	})
 	return err

@@ -9,7 +9,6 @@ import (
 )
 
 const (
-	childProfiled = "profiled"
 	rowClaim      = "claim_complete"
 	rowReplay     = "replay"
 	rowWebhook    = "webhook_accept"
@@ -21,8 +20,6 @@ const (
 
 var errTodo = errors.New("todo")
 
-func serveProfiled(context.Context, []string, io.Writer) error           { return errTodo }
-func (s *session) profile(context.Context, io.Writer) error              { return errTodo }
 func (s *session) examine(context.Context, io.Writer) error              { return errTodo }
 func (s *session) measureClaim(context.Context) ([]result.Row, error)    { return nil, nil }
 func (s *session) measureReplay(context.Context) ([]result.Row, error)   { return nil, nil }
