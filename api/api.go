@@ -54,7 +54,7 @@ type Config struct {
 	Ready    func(ctx context.Context) error // whether requests can be served: database reachable, no migration pending
 	Timing   timing.Timing
 	Log      *slog.Logger
-	Webhook  http.Handler // answers POST /webhooks/stripe
+	Webhook  http.Handler // answers /webhooks/stripe, any method
 
 	BodyWithin time.Duration // in which a body must have arrived
 }
@@ -74,7 +74,7 @@ func New(config Config) (http.Handler, error) {
 	mux := http.NewServeMux()
 	a.mount(mux)
 	if config.Webhook != nil {
-		mux.Handle("POST /webhooks/stripe", config.Webhook)
+		mux.Handle("/webhooks/stripe", config.Webhook)
 	}
 	return a.observe(mux), nil
 }

@@ -340,6 +340,7 @@ func TestWebhooksAreMountedBesideTheAPI(t *testing.T) {
 		c.Webhook = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
 	})
 	require.Equal(t, http.StatusTeapot, d.send(http.MethodPost, "/webhooks/stripe", "", with("Authorization")).status)
+	require.Equal(t, http.StatusTeapot, d.send(http.MethodGet, "/webhooks/stripe", "", with("Authorization")).status, "it says itself what it does not do")
 }
 
 func TestTheLogHoldsNoSecretAndNoBody(t *testing.T) {

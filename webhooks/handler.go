@@ -42,7 +42,7 @@ type Config struct {
 	RefreshEvery time.Duration // after which a new or rolled signing secret counts
 }
 
-// Handler answers POST /webhooks/stripe.
+// Handler answers /webhooks/stripe.
 type Handler struct {
 	config Config
 	known  atomic.Pointer[known]
@@ -106,28 +106,33 @@ func (h *Handler) Run(ctx context.Context) {
 // ServeHTTP stores a delivery and answers 200 once it is committed, also for one that was stored before. Nothing is stored of
 // a delivery that is refused.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		refuse(w, "method_not_allowed")
+		return
+	}
 	body, err := httpbody.Read(w, r, MaxBody, h.config.BodyWithin)
 	switch {
 	case errors.Is(err, httpbody.ErrTooLarge):
-		answer(w, http.StatusRequestEntityTooLarge, `{"error":"body_too_large"}`)
+		refuse(w, "body_too_large")
 		return
 	case errors.Is(err, httpbody.ErrTooSlow):
-		answer(w, http.StatusRequestTimeout, `{"error":"body_too_slow"}`)
+		refuse(w, "body_too_slow")
 		return
 	case err != nil: // cut, or not well-formed HTTP; without an answer it would count as received
-		answer(w, http.StatusBadRequest, `{"error":"body_unreadable"}`)
+		refuse(w, "body_unreadable")
 		return
 	}
 	signer, err := h.verify(r, body)
 	if err != nil {
 		h.config.Log.WarnContext(r.Context(), "webhook refused", "reason", err)
-		answer(w, http.StatusBadRequest, `{"error":"signature_invalid"}`)
+		refuse(w, "signature_invalid")
 		return
 	}
 	event, err := parseEnvelope(body)
 	if err != nil {
 		h.config.Log.WarnContext(r.Context(), "webhook refused", "reason", err, "account", signer.Account.ID)
-		answer(w, http.StatusBadRequest, `{"error":"event_invalid"}`)
+		refuse(w, "event_invalid")
 		return
 	}
 	h.store(w, r, signer, event, body)
@@ -159,15 +164,15 @@ func (h *Handler) store(w http.ResponseWriter, r *http.Request, signer tenants.W
 		h.config.Log.ErrorContext(ctx, "event not stored", "event", event.ID, "type", event.Type, "error", err)
 		if outage.Is(err) {
 			w.Header().Set("Retry-After", "1")
-			answer(w, http.StatusServiceUnavailable, `{"error":"unavailable"}`)
+			refuse(w, "unavailable")
 			return
 		}
-		answer(w, http.StatusInternalServerError, `{"error":"internal"}`)
+		refuse(w, "internal")
 		return
 	}
 	h.config.Log.InfoContext(ctx, "event stored", "event", event.ID, "type", event.Type, "account", account.ID,
 		"outcome", outcome, "ignored", ignored, "api_version", event.APIVersion)
-	answer(w, http.StatusOK, `{"received":true}`)
+	answer(w, http.StatusOK, "application/json", []byte(`{"received":true}`))
 	h.config.Nudge()
 }
 
@@ -213,8 +218,8 @@ func (k *known) speaks(signer tenants.WebhookSecret, account payments.Account) b
 	return !own && (signer.Account.Livemode || !account.Livemode)
 }
 
-func answer(w http.ResponseWriter, status int, body string) {
-	w.Header().Set("Content-Type", "application/json")
+func answer(w http.ResponseWriter, status int, contentType string, body []byte) {
+	w.Header().Set("Content-Type", contentType)
 	w.WriteHeader(status)
-	_, _ = w.Write([]byte(body)) // a sender that is gone sends again
+	_, _ = w.Write(body) // a sender that is gone sends again
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -103,10 +104,30 @@ func (e *endpoint) post(header string, body io.Reader) int {
 	answer, err := http.DefaultTransport.RoundTrip(request)
 	require.NoError(e.t, err)
 	defer func() { require.NoError(e.t, answer.Body.Close()) }()
-	_, err = io.Copy(io.Discard, answer.Body)
+	said, err := io.ReadAll(answer.Body)
 	require.NoError(e.t, err)
+	if answer.StatusCode != http.StatusOK {
+		require.Equal(e.t, answer.StatusCode, problemOf(e.t, answer, said).Status)
+	}
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 	return answer.StatusCode
+}
+
+// problem is a refusal as its reader sees it.
+type problem struct {
+	Type, Title, Code, Detail string
+	Status                    int
+}
+
+// problemOf reads a refusal, which has one form whatever it is.
+func problemOf(t *testing.T, answer *http.Response, body []byte) problem {
+	t.Helper()
+	require.Equal(t, "application/problem+json", answer.Header.Get("Content-Type"))
+	var told problem
+	require.NoError(t, json.Unmarshal(body, &told))
+	require.Equal(t, "urn:payonce:problem:"+told.Code, told.Type)
+	require.NotEmpty(t, told.Title)
+	return told
 }
 
 // deliver sends a body signed by the secret.
