@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"payonce/boundaries"
+	"payonce/internal/clock"
 	"payonce/ledger"
 	"payonce/recovery"
 	"payonce/worker"
@@ -21,16 +22,17 @@ const connectAgain = time.Second
 // eager tells that the API runs in this process too, so that it may hand new payments straight to this worker.
 func (a *App) Work(ctx context.Context, eager bool) error {
 	group, running := errgroup.WithContext(ctx)
-	group.Go(func() error { return a.runWorker(running, eager) })
+	state := &temporal{log: a.Log, address: a.Config.TemporalAddress, now: clock.Wall}
+	group.Go(func() error { return a.runWorker(running, state, eager) })
 	group.Go(func() error { return a.Dispatcher.Run(running) })
-	for _, loop := range a.loops() {
+	for _, loop := range a.loops(state) {
 		group.Go(func() error { return loop.Run(running) })
 	}
 	return group.Wait()
 }
 
 // runWorker starts the worker as soon as Temporal answers: until then the recovery loops work without it.
-func (a *App) runWorker(ctx context.Context, eager bool) error {
+func (a *App) runWorker(ctx context.Context, state *temporal, eager bool) error {
 	for {
 		fatal := make(chan error, 1)
 		w := worker.New(a.Temporal, worker.Options{
@@ -39,11 +41,14 @@ func (a *App) runWorker(ctx context.Context, eager bool) error {
 		}, a.Activities)
 		err := w.Start()
 		if err == nil {
-			if err = a.awaitWorker(ctx, w, fatal, eager); err == nil {
+			state.note(nil)
+			if err = a.awaitWorker(ctx, w, fatal, state, eager); err == nil {
 				return nil
 			}
 		}
-		a.Log.Warn("no worker: commands wait in Postgres until Temporal answers", "address", a.Config.TemporalAddress, "error", err)
+		if ctx.Err() == nil {
+			state.note(err)
+		}
 		select {
 		case <-ctx.Done():
 			return nil
@@ -53,28 +58,40 @@ func (a *App) runWorker(ctx context.Context, eager bool) error {
 }
 
 // awaitWorker lets a started worker work until ctx ends, or returns why it stopped by itself: then another is started.
-func (a *App) awaitWorker(ctx context.Context, w sdkworker.Worker, fatal <-chan error, eager bool) error {
+func (a *App) awaitWorker(ctx context.Context, w sdkworker.Worker, fatal <-chan error, state *temporal, eager bool) error {
 	a.waker.SetEager(eager)
 	defer a.waker.SetEager(false)
 	a.Log.Info("worker started", "task_queue", a.Config.TaskQueue)
-	select {
-	case <-ctx.Done():
-		w.Stop()
-		return nil
-	case err := <-fatal:
-		return fmt.Errorf("the worker stopped by itself: %w", err)
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			w.Stop()
+			return nil
+		case err := <-fatal:
+			return fmt.Errorf("the worker stopped by itself: %w", err)
+		case <-look.C:
+			state.look(ctx, a.Temporal)
+		}
 	}
 }
 
-func (a *App) loops() []recovery.Loop {
+func (a *App) loops(state *temporal) []recovery.Loop {
 	durations := a.Config.Timing
 	relay := &recovery.Relay{Pool: a.System, Activities: a.Activities, Waker: a.waker, Timing: durations, Log: a.Log}
 	applier := &recovery.Applier{Pool: a.System, Sealer: a.Sealer, Activities: a.Activities, Timing: durations, Log: a.Log}
 	poller := &recovery.Poller{Pool: a.System, Activities: a.Activities, Timing: durations, Log: a.Log}
 	abandoner := &recovery.Abandoner{Pool: a.System, Activities: a.Activities}
 	return []recovery.Loop{
-		{Name: "relay", Every: durations.LoopEvery, Work: relay.Wake, Log: a.Log},
-		{Name: "applier", Every: durations.LoopEvery, Nudge: a.stored, Work: applier.Apply, Log: a.Log},
+		{Name: "relay", Every: durations.LoopEvery, Log: a.Log, Work: func(ctx context.Context) (int, error) {
+			woken, err := relay.Wake(ctx)
+			if err != nil && state.away() {
+				return 0, nil // said already; what could not be woken is due again
+			}
+			return woken, err
+		}},
+		{Name: "applier", Every: durations.LoopEvery, Nudge: a.stored, Gather: durations.Gather, Work: applier.Apply, Log: a.Log},
 		{Name: "poller", Every: durations.LoopEvery, Work: poller.Poll, Log: a.Log},
 		{Name: "abandoner", Every: durations.LoopEvery, Work: abandoner.Abandon, Log: a.Log},
 		{Name: "sweep", Every: durations.SweepEvery, Log: a.Log, Work: func(ctx context.Context) (int, error) {
