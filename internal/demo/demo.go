@@ -53,6 +53,9 @@ func Run(ctx context.Context, options Options) error {
 	if err != nil {
 		return err
 	}
+	if moved := state.Moved(); moved != "" {
+		fmt.Fprintln(options.Out, moved)
+	}
 	log, err := os.Create(state.Path(fileLog))
 	if err != nil {
 		return fmt.Errorf("log: %w", err)

@@ -3,6 +3,7 @@ package devstack
 import (
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"time"
@@ -44,8 +45,17 @@ const (
 // maxConns is the connections of each pool of a process: API, worker, Temporal and the looks from outside share one small cluster.
 const maxConns = 12
 
-// check finds out early that a program was not built.
+// check finds out early that a program was not built, or that somebody has the address of the API, which is the last to start.
 func (c Config) check() error {
+	if c.Listen != "" {
+		listener, err := net.Listen("tcp", c.Listen)
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrTaken, err)
+		}
+		if err := listener.Close(); err != nil {
+			return err
+		}
+	}
 	_, err := c.program("stripesim")
 	if err == nil && c.Temporal == "" {
 		_, err = c.program("temporal-dev")

@@ -44,7 +44,11 @@ type Stack struct {
 	supervisor *stack.Supervisor
 }
 
-// Start starts everything and provisions what is missing. On an error, everything that was started is stopped.
+// ErrTaken says that another program has the address of the API.
+var ErrTaken = errors.New("the address of the API is taken")
+
+// Start ends what a killed run on the same state left running, starts everything and provisions what is missing. On an error, everything that was started is
+// stopped. ErrTaken; stack.ErrInUse when another living process has the state.
 func Start(ctx context.Context, config Config) (*Stack, error) {
 	s := &Stack{config: config, KeysetFile: config.State.Path(fileKeyset), supervisor: stack.NewSupervisor(config.Out)}
 	if err := s.start(ctx); err != nil {
@@ -54,6 +58,9 @@ func Start(ctx context.Context, config Config) (*Stack, error) {
 }
 
 func (s *Stack) start(ctx context.Context) error {
+	if err := s.supervisor.KeepIn(s.config.State.Path("")); err != nil {
+		return err
+	}
 	if err := s.config.check(); err != nil {
 		return err
 	}

@@ -15,20 +15,30 @@ import (
 
 // State is the directory that keeps what outlives a run: the cluster, the twin's books, the secrets and the ports.
 type State struct {
-	dir string
+	dir   string
+	asked string
 }
 
-// OpenState makes the directory when it is missing. It stays readable to others, since Postgres may run as another user; the secrets in it
-// are not.
-func OpenState(dir string) (State, error) {
-	dir, err := filepath.Abs(dir)
+// OpenState makes the directory when it is missing, or takes another in its place where the user that runs Postgres cannot reach it; Moved tells.
+// It stays readable to others, since Postgres may run as another user; the secrets in it are not.
+func OpenState(asked string) (State, error) {
+	asked, err := filepath.Abs(asked)
 	if err != nil {
 		return State{}, err
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	dir, err := stack.Reachable(asked)
+	if err != nil {
 		return State{}, fmt.Errorf("state directory: %w", err)
 	}
-	return State{dir: dir}, nil
+	return State{dir: dir, asked: asked}, nil
+}
+
+// Moved says where everything is kept when that is not the directory that was asked for, and why; empty when it is.
+func (s State) Moved() string {
+	if s.dir == s.asked {
+		return ""
+	}
+	return fmt.Sprintf("%s cannot be reached by the user that runs Postgres: everything is kept in %s", s.asked, s.dir)
 }
 
 // Path is a file of the state directory.

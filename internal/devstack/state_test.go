@@ -12,9 +12,39 @@ import (
 
 func openState(t *testing.T) devstack.State {
 	t.Helper()
-	state, err := devstack.OpenState(filepath.Join(t.TempDir(), "kept", "here"))
+	dir := t.TempDir()
+	require.NoError(t, os.Chmod(filepath.Dir(dir), 0o755)) // so that Postgres can reach it
+	state, err := devstack.OpenState(filepath.Join(dir, "kept", "here"))
 	require.NoError(t, err)
+	require.Empty(t, state.Moved())
 	return state
+}
+
+// Whoever clones below root's home finds the same state again; any other user runs Postgres as themselves and keeps it in the clone.
+func TestAStateThatPostgresCannotReachIsKeptElsewhereAsAWhole(t *testing.T) {
+	clone, temp := t.TempDir(), t.TempDir()
+	require.NoError(t, os.Chmod(clone, 0o700))
+	require.NoError(t, os.Chmod(filepath.Dir(temp), 0o755))
+	t.Setenv("TMPDIR", temp)
+	asked := filepath.Join(clone, ".payonce", "dev")
+	state, err := devstack.OpenState(asked)
+	require.NoError(t, err)
+	_, err = state.Secret("api_key", func() (string, error) { return "s3cret", nil })
+	require.NoError(t, err)
+
+	again, err := devstack.OpenState(asked)
+	require.NoError(t, err)
+	kept, err := again.Secret("api_key", func() (string, error) { return "", os.ErrExist })
+	require.NoError(t, err)
+	require.Equal(t, "s3cret", kept)
+	if os.Geteuid() != 0 {
+		require.Empty(t, state.Moved())
+		return
+	}
+	require.Contains(t, state.Moved(), asked)
+	require.Contains(t, state.Moved(), again.Path(""))
+	require.Equal(t, temp, filepath.Dir(again.Path("")))
+	require.NoDirExists(t, filepath.Join(clone, ".payonce"))
 }
 
 func TestASecretIsMadeOnceAndReadableByItsOwnerAlone(t *testing.T) {
