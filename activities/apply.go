@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"payonce/boundaries"
@@ -21,83 +23,111 @@ import (
 // the binding, moves the state if the fact is ahead, posts what is missing, queues the messages, completes the commands that this settles and
 // marks the event. It needs no workflow; the workflow is woken when its payment changed under it.
 func (a *Activities) Apply(ctx context.Context, id payments.PaymentID, learnt Learnt) (Applied, error) {
-	var (
-		applied Applied
-		ch      change
-	)
-	err := postgres.InTransaction(ctx, a.Pool, func(tx pgx.Tx) error {
-		s, err := a.lock(ctx, tx, id)
-		if err != nil {
-			return err
-		}
-		if misfit := misfit(s.payment, learnt.Intent); misfit != "" {
-			ch = change{after: s.payment, verdict: VerdictQuarantined}
-			surplus := s.payment.IntentID != "" && s.payment.IntentID != learnt.Intent.ID && !learnt.Intent.Status.Absorbing()
-			applied = Applied{Verdict: VerdictQuarantined, Step: s.step(), Surplus: surplus}
-			return a.quarantine(ctx, tx, s, learnt, misfit)
-		}
-		if learnt.Unsent {
-			if unsent, err := stillUnsent(ctx, tx, s.next()); err != nil || !unsent {
-				ch = change{after: s.payment, verdict: VerdictStale}
-				applied = Applied{Verdict: VerdictStale, Step: s.step()}
-				return err
-			}
-		}
-		if learnt.Abandoned && !s.abandoned() {
-			ch = change{after: s.payment, verdict: VerdictStale}
-			applied = Applied{Verdict: VerdictStale, Step: s.step()}
-			return nil
-		}
-		ch = decide(s, learnt)
-		if err := a.write(ctx, tx, s, learnt, &ch); err != nil {
-			return err
-		}
-		applied = Applied{Verdict: ch.verdict, Step: s.after(ch).step()}
-		return nil
-	})
+	applied, err := a.ApplyAll(ctx, id, learnt)
 	if err != nil {
-		return Applied{}, fmt.Errorf("apply to payment %s: %w", id, unknownPayment(err))
+		return Applied{}, err
 	}
-	a.announce(ctx, ch, learnt)
-	return applied, nil
+	return applied[0], nil
 }
 
-// write stores a change. Lock order: payment, key, record, inserts.
-func (a *Activities) write(ctx context.Context, tx pgx.Tx, s situation, learnt Learnt, ch *change) error {
-	ch.advance(s, learnt)
-	ch.wait(s, a.Timing)
-	suppressedMessages, err := a.enqueue(ctx, tx, s, learnt, ch)
+// ApplyAll is Apply for facts that came together, in one transaction and in their order: each meets the payment as the one before left it.
+func (a *Activities) ApplyAll(ctx context.Context, id payments.PaymentID, facts ...Learnt) ([]Applied, error) {
+	var all application
+	err := postgres.Pipelined(ctx, a.Pool, func(first *pgx.Batch) {
+		all = application{Activities: a}
+		a.queueLock(first, id, &all.at)
+		notifications.QueueEndpoints(first, id, &all.endpoints)
+	}, func(tx pgx.Tx, last *pgx.Batch) error {
+		all.before, all.last = all.at, last
+		for _, learnt := range facts {
+			applied, err := all.apply(ctx, tx, learnt)
+			if err != nil {
+				return err
+			}
+			all.applied = append(all.applied, applied)
+		}
+		return all.queuePayment()
+	})
 	if err != nil {
+		return nil, fmt.Errorf("apply to payment %s: %w", id, unknownPayment(err))
+	}
+	all.announce(ctx)
+	return all.applied, nil
+}
+
+// application is one transaction of Apply: the payment as it was locked, as it stands after each fact, and what is to be written.
+type application struct {
+	*Activities
+	before    situation
+	at        situation
+	endpoints []uuid.UUID // of the tenant
+	last      *pgx.Batch  // travels with COMMIT
+	applied   []Applied
+
+	facts      int                 // newly true
+	settled    []payments.RecordID // records that have their answer now
+	messages   int                 // queued now
+	suppressed struct{ postings, messages int }
+	polled     bool
+	outside    bool // the workflow may not know of what changed
+}
+
+// apply applies one fact to the payment as it stands.
+func (all *application) apply(ctx context.Context, tx pgx.Tx, learnt Learnt) (Applied, error) {
+	s := all.at
+	all.polled = all.polled || learnt.Source == SourcePoll
+	if misfit := misfit(s.payment, learnt.Intent); misfit != "" {
+		surplus := s.payment.IntentID != "" && s.payment.IntentID != learnt.Intent.ID && !learnt.Intent.Status.Absorbing()
+		return Applied{Verdict: VerdictQuarantined, Step: s.step(), Surplus: surplus}, all.quarantine(ctx, tx, s, learnt, misfit)
+	}
+	if learnt.Unsent {
+		if unsent, err := stillUnsent(ctx, tx, s.next()); err != nil || !unsent {
+			return Applied{Verdict: VerdictStale, Step: s.step()}, err
+		}
+	}
+	if learnt.Abandoned && !s.abandoned() {
+		return Applied{Verdict: VerdictStale, Step: s.step()}, nil
+	}
+	ch := decide(s, learnt)
+	if err := all.write(ctx, tx, s, learnt, &ch); err != nil {
+		return Applied{}, err
+	}
+	all.at = s.after(ch)
+	return Applied{Verdict: ch.verdict, Step: all.at.step()}, nil
+}
+
+// write posts and enqueues what a change implies, and queues the rest of it. Lock order: payment, key, record, inserts.
+func (all *application) write(ctx context.Context, tx pgx.Tx, s situation, learnt Learnt, ch *change) error {
+	ch.advance(s, learnt)
+	ch.wait(s, all.Timing)
+	if err := all.enqueue(ctx, tx, s, learnt, ch); err != nil {
 		return err
 	}
-	if err := a.post(ctx, tx, s, ch); err != nil {
-		return err
-	}
-	batch := &pgx.Batch{}
-	if err := a.queuePayment(batch, s, learnt, *ch, suppressedMessages); err != nil {
+	if err := all.post(ctx, tx, s, ch); err != nil {
 		return err
 	}
 	for _, c := range ch.settled {
-		if err := a.queueSettlement(batch, ch.after, c); err != nil {
+		if err := all.queueSettlement(all.last, ch.after, c); err != nil {
 			return err
 		}
+		all.settled = append(all.settled, c.record)
 	}
 	if ch.engineCancel {
-		if err := a.queueEngineCancel(batch, s, ch.after); err != nil {
+		if err := all.queueEngineCancel(all.last, s, ch.after); err != nil {
 			return err
 		}
 	}
 	if learnt.fromOutside() && ch.after.Status.Terminal() && !s.payment.Status.Terminal() {
-		a.queueLastWake(batch, s.payment.ID)
+		all.queueLastWake(all.last, s.payment.ID)
 	}
-	queueFacts(batch, s.payment.ID, learnt, ch.facts)
+	queueFacts(all.last, s.payment.ID, learnt, ch.facts)
 	if !s.fencedOut(learnt.Answer) {
-		queueAnsweredCall(batch, learnt.Answer)
+		queueAnsweredCall(all.last, learnt.Answer)
 	}
-	queueEvent(batch, s.payment, learnt, string(ch.verdict), "")
-	if err := tx.SendBatch(ctx, batch).Close(); err != nil {
-		return fmt.Errorf("write change: %w", err)
-	}
+	queueEvent(all.last, s.payment, learnt, string(ch.verdict), "")
+	all.facts += len(ch.facts)
+	all.suppressed.postings += ch.suppressedPostings
+	all.outside = all.outside || learnt.fromOutside() && (len(ch.facts) > 0 || len(ch.settled) > 0)
 	return nil
 }
 
@@ -134,29 +164,30 @@ func (ch *change) advance(s situation, learnt Learnt) {
 	}
 }
 
-// enqueue queues the implied messages for the tenant's endpoints; it returns how many were there already.
-func (a *Activities) enqueue(ctx context.Context, tx pgx.Tx, s situation, learnt Learnt, ch *change) (suppressed int, err error) {
+// enqueue queues the implied messages for the tenant's endpoints, and counts those that were there already.
+func (all *application) enqueue(ctx context.Context, tx pgx.Tx, s situation, learnt Learnt, ch *change) error {
 	for _, m := range ch.messages {
 		body, err := notifications.Render(m.kind, m.subject, ch.after.View(), learnt.EffectiveAt)
 		if err != nil {
-			return 0, err
+			return err
 		}
-		queued, err := notifications.Enqueue(ctx, tx, a.Sealer, notifications.Message{
+		queued, err := notifications.EnqueueFor(ctx, tx, all.Sealer, notifications.Message{
 			Tenant: s.payment.Tenant, Subject: m.subject, Kind: m.kind, Payment: s.payment.ID, Sequence: ch.after.LastMessage + 1, Body: body,
-		})
+		}, all.endpoints)
 		if err != nil {
-			return 0, err
+			return err
 		}
 		if queued.Queued > 0 {
 			ch.after.LastMessage++
 		}
-		suppressed += queued.Suppressed
+		all.messages += queued.Queued
+		all.suppressed.messages += queued.Suppressed
 	}
-	return suppressed, nil
+	return nil
 }
 
 // post posts what the fact took. A key that holds other content posts nothing: the payment is marked for review.
-func (a *Activities) post(ctx context.Context, tx pgx.Tx, s situation, ch *change) error {
+func (all *application) post(ctx context.Context, tx pgx.Tx, s situation, ch *change) error {
 	results, err := ledger.Post(ctx, tx, ch.postings...)
 	if err != nil {
 		return err
@@ -166,10 +197,10 @@ func (a *Activities) post(ctx context.Context, tx pgx.Tx, s situation, ch *chang
 		case result.Outcome == boundaries.Replay:
 			ch.suppressedPostings++
 		case result.Outcome == boundaries.Mismatch:
-			a.Log.Error("a posting key holds other content: nothing was posted", "payment", s.payment.ID, "posting_key", ch.postings[i].Key)
+			all.Log.Error("a posting key holds other content: nothing was posted", "payment", s.payment.ID, "posting_key", ch.postings[i].Key)
 			ch.after.Review = &payments.Review{Reason: "posting_mismatch", Since: s.now, Facts: map[string]any{"posting_key": ch.postings[i].Key}}
 		case len(result.InTheRed) > 0:
-			a.Log.Error("a fact took a guarded account into the red", "payment", s.payment.ID, "accounts", result.InTheRed)
+			all.Log.Error("a fact took a guarded account into the red", "payment", s.payment.ID, "accounts", result.InTheRed)
 		}
 	}
 	return nil
@@ -187,10 +218,19 @@ func (s situation) fencedOut(answered *AnsweredCall) bool {
 
 // after is the situation once the change is written.
 func (s situation) after(ch change) situation {
-	next := situation{payment: ch.after, now: s.now}
+	next := s
+	next.payment, next.open = ch.after, nil
 	for _, c := range s.open {
 		if !contains(ch.settled, c) {
 			next.open = append(next.open, c)
+		}
+	}
+	for _, c := range ch.settled {
+		if c.operation == payments.OperationConfirm {
+			next.settled++
+		}
+		if code, _, _, err := ch.after.Outcome(c.operation); err == nil && c.operation == payments.OperationCancel && code == http.StatusConflict {
+			next.refused++
 		}
 	}
 	if ch.engineCancel {
@@ -209,18 +249,14 @@ func contains(commands []command, c command) bool {
 }
 
 // announce tells this process what was committed: waiting callers, the dispatcher, and the workflow when its payment changed under it.
-func (a *Activities) announce(ctx context.Context, ch change, learnt Learnt) {
-	records := make([]payments.RecordID, 0, len(ch.settled))
-	for _, c := range ch.settled {
-		records = append(records, c.record)
+func (all *application) announce(ctx context.Context) {
+	all.Settled.Announce(all.settled...)
+	if all.messages > 0 {
+		all.Nudge()
 	}
-	a.Settled.Announce(records...)
-	if len(ch.messages) > 0 {
-		a.Nudge()
-	}
-	if learnt.fromOutside() && (len(ch.facts) > 0 || len(ch.settled) > 0) {
-		if err := a.Waker.Wake(ctx, ch.after.ID); err != nil && !errors.Is(err, workflows.ErrOver) {
-			a.Log.Warn("the workflow was not woken: the relay will", "payment", ch.after.ID, "error", err)
+	if all.outside {
+		if err := all.Waker.Wake(ctx, all.at.payment.ID); err != nil && !errors.Is(err, workflows.ErrOver) {
+			all.Log.Warn("the workflow was not woken: the relay will", "payment", all.at.payment.ID, "error", err)
 		}
 	}
 }

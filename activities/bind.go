@@ -36,9 +36,9 @@ func misfit(p payments.Payment, intent *stripeapi.Intent) string {
 }
 
 // quarantine keeps a misfit away from the payment: its money goes to suspense, the payment is marked for review, the event is marked, an alarm is raised.
-func (a *Activities) quarantine(ctx context.Context, tx pgx.Tx, s situation, learnt Learnt, why string) error {
+func (all *application) quarantine(ctx context.Context, tx pgx.Tx, s situation, learnt Learnt, why string) error {
 	intent := learnt.Intent
-	a.Log.Error("an intent does not fit its payment: quarantined", "payment", s.payment.ID, "intent", intent.ID, "why", why, "event", eventID(learnt.Event))
+	all.Log.Error("an intent does not fit its payment: quarantined", "payment", s.payment.ID, "intent", intent.ID, "why", why, "event", eventID(learnt.Event))
 	posted, err := suspensePosted(ctx, tx, s.payment.Tenant, intent.LatestCharge)
 	if err != nil {
 		return err
@@ -47,24 +47,18 @@ func (a *Activities) quarantine(ctx context.Context, tx pgx.Tx, s situation, lea
 		Tenant: s.payment.Tenant, Charge: intent.LatestCharge, Currency: intent.Money.Currency, NewTotal: intent.AmountReceived, PreviousTotal: posted,
 		Source: string(learnt.Source), EffectiveAt: learnt.EffectiveAt,
 	})
-	batch := &pgx.Batch{}
 	if took {
 		if _, err := ledger.Post(ctx, tx, posting); err != nil {
 			return err
 		}
-		batch.Queue(`
-			UPDATE payonce.payments SET review_reason = 'quarantined_intent', review_since = payonce.clock(), review_evidence = $2
-			WHERE id = $1 AND review_reason IS NULL`, s.payment.ID.UUID,
-			evidence(map[string]any{"intent": intent.ID, "why": why, "amount_received": intent.AmountReceived}))
+		if s.payment.Review == nil {
+			all.at.payment.Review = &payments.Review{Reason: "quarantined_intent", Since: s.now, Facts: map[string]any{
+				"intent": intent.ID, "why": why, "amount_received": intent.AmountReceived,
+			}}
+		}
 	}
-	queueAnsweredCall(batch, learnt.Answer)
-	queueEvent(batch, s.payment, learnt, string(VerdictQuarantined), why)
-	if batch.Len() == 0 {
-		return nil
-	}
-	if err := tx.SendBatch(ctx, batch).Close(); err != nil {
-		return fmt.Errorf("quarantine: %w", err)
-	}
+	queueAnsweredCall(all.last, learnt.Answer)
+	queueEvent(all.last, s.payment, learnt, string(VerdictQuarantined), why)
 	return nil
 }
 

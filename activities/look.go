@@ -21,7 +21,7 @@ const lookMargin = 10 * time.Minute
 // findIntent looks for the intent of a create whose answer is not known. Absence counts only from a list begun SafetyAge or more after the last
 // send ended; then the next generation may go.
 func (a *Activities) findIntent(ctx context.Context, s situation, c *command, call boundaries.Call) (workflows.Step, error) {
-	credentials, err := a.credentials(ctx, s.payment.Account)
+	credentials, err := a.credentialsOf(s)
 	if err != nil {
 		return workflows.Step{}, err
 	}
@@ -63,7 +63,7 @@ func (a *Activities) searchList(ctx context.Context, credentials stripeapi.Crede
 // refused is the refusal that a cancel met, which is its outcome unless the intent has ended.
 func (a *Activities) readIntent(ctx context.Context, in workflows.Act, s situation, c *command, call boundaries.Call, refused *AnsweredCall,
 ) (workflows.Step, error) {
-	credentials, err := a.credentials(ctx, s.payment.Account)
+	credentials, err := a.credentialsOf(s)
 	if err != nil {
 		return workflows.Step{}, err
 	}

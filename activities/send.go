@@ -24,6 +24,15 @@ func (a *Activities) credentials(ctx context.Context, account payments.Account) 
 	return stripeapi.Credentials{SecretKey: key, Account: account}, err
 }
 
+// credentialsOf are those of the account that the payment is pinned to, as they were read with it.
+func (a *Activities) credentialsOf(s situation) (stripeapi.Credentials, error) {
+	key, err := s.key.Open(a.Sealer)
+	if errors.Is(err, tenants.ErrAccountStopped) {
+		return stripeapi.Credentials{}, notYet("the Stripe account is stopped", reactions[causeAccountStopped].pause, err)
+	}
+	return stripeapi.Credentials{SecretKey: key, Account: s.payment.Account}, err
+}
+
 // sent is what one send of a call came to.
 type sent struct {
 	call    boundaries.Call
@@ -34,10 +43,7 @@ type sent struct {
 
 // send freezes the command's call, sends it once and sorts what came back. An error asks for the same act again.
 func (a *Activities) send(ctx context.Context, in workflows.Act, s situation, c *command, path string, body url.Values) (sent, error) {
-	newest, err := a.Calls.Newest(ctx, c.record)
-	if err != nil {
-		return sent{}, err
-	}
+	newest := s.newest(c)
 	generation := 0
 	if newest != nil {
 		generation = newest.Generation
@@ -48,7 +54,7 @@ func (a *Activities) send(ctx context.Context, in workflows.Act, s situation, c 
 			return sent{call: *newest, look: true}, nil
 		}
 	}
-	credentials, err := a.credentials(ctx, s.payment.Account)
+	credentials, err := a.credentialsOf(s)
 	if err != nil {
 		return sent{}, err
 	}
@@ -61,12 +67,21 @@ func (a *Activities) send(ctx context.Context, in workflows.Act, s situation, c 
 		Path: path, Body: []byte(body.Encode()), Version: stripeapi.APIVersion,
 	})
 	if errors.Is(err, boundaries.ErrBlind) {
-		return sent{call: *newest, look: true}, nil
+		return a.blind(ctx, c)
 	}
 	if err != nil {
 		return sent{}, a.notBegun(err)
 	}
 	return a.sendOnce(ctx, in, credentials, call)
+}
+
+// blind looks for a call that is too old to be sent again.
+func (a *Activities) blind(ctx context.Context, c *command) (sent, error) {
+	newest, err := a.Calls.Newest(ctx, c.record)
+	if err != nil {
+		return sent{}, err
+	}
+	return sent{call: *newest, look: true}, nil
 }
 
 func (a *Activities) sendOnce(ctx context.Context, in workflows.Act, credentials stripeapi.Credentials, call boundaries.Call) (sent, error) {

@@ -12,7 +12,7 @@ import (
 
 	"payonce/boundaries"
 	"payonce/internal/paymentstore"
-	"payonce/internal/postgres"
+	"payonce/internal/tenants"
 	"payonce/payments"
 	"payonce/workflows"
 )
@@ -38,6 +38,9 @@ type situation struct {
 	settled int        // confirms that have their outcome
 	refused int        // cancels that Stripe refused
 	now     time.Time  // payonce.clock()
+
+	calls []boundaries.RecordCall // the newest call of each open command; not under the lock
+	key   tenants.KeyOfPayment    // of the account that the payment is pinned to; not under the lock
 }
 
 // openCommands is the queue: lowest number first. An unknown record stays in the list but is never next.
@@ -47,19 +50,25 @@ const openCommands = `
 	FROM payonce.idempotency_records r
 	WHERE r.payment = $1 AND r.status IN ('in_progress', 'unknown') ORDER BY r.number`
 
-// read reads the situation in one round trip.
+// read reads the situation and what a call needs, in one round trip.
 func (a *Activities) read(ctx context.Context, id payments.PaymentID) (situation, error) {
-	return a.readSituation(ctx, a.Pool, id, paymentstore.SelectByID)
-}
-
-// lock reads the situation and locks the payment's row to the end of the transaction.
-func (a *Activities) lock(ctx context.Context, tx pgx.Tx, id payments.PaymentID) (situation, error) {
-	return a.readSituation(ctx, tx, id, paymentstore.SelectByID+` FOR NO KEY UPDATE OF p`)
-}
-
-func (a *Activities) readSituation(ctx context.Context, db postgres.Batcher, id payments.PaymentID, selectPayment string) (situation, error) {
 	var s situation
 	batch := &pgx.Batch{}
+	a.queueSituation(batch, id, paymentstore.SelectByID, &s)
+	boundaries.QueueNewest(batch, id, &s.calls)
+	tenants.QueueKeyOf(batch, id, &s.key)
+	if err := a.Pool.SendBatch(ctx, batch).Close(); err != nil {
+		return situation{}, fmt.Errorf("read payment %s: %w", id, err)
+	}
+	return s, nil
+}
+
+// queueLock queues the reading of the situation with a lock of the payment's row to the end of the transaction.
+func (a *Activities) queueLock(batch *pgx.Batch, id payments.PaymentID, s *situation) {
+	a.queueSituation(batch, id, paymentstore.SelectByID+` FOR NO KEY UPDATE OF p`, s)
+}
+
+func (a *Activities) queueSituation(batch *pgx.Batch, id payments.PaymentID, selectPayment string, s *situation) {
 	batch.Queue(selectPayment, id.UUID).QueryRow(func(row pgx.Row) (err error) {
 		s.payment, err = paymentstore.Scan(row, a.Sealer)
 		return err
@@ -74,10 +83,16 @@ func (a *Activities) readSituation(ctx context.Context, db postgres.Batcher, id 
 		FROM payonce.idempotency_records WHERE payment = $1`,
 		id.UUID, payments.OperationConfirm, payments.OperationCancel,
 	).QueryRow(func(row pgx.Row) error { return row.Scan(&s.now, &s.sentAt, &s.settled, &s.refused) })
-	if err := db.SendBatch(ctx, batch).Close(); err != nil {
-		return situation{}, fmt.Errorf("read payment %s: %w", id, err)
+}
+
+// newest is the newest call of a command, or nil.
+func (s situation) newest(c *command) *boundaries.Call {
+	for i := range s.calls {
+		if s.calls[i].Record == c.record {
+			return &s.calls[i].Call
+		}
 	}
-	return s, nil
+	return nil
 }
 
 func scanCommand(row pgx.CollectableRow) (command, error) {

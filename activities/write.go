@@ -14,42 +14,51 @@ import (
 	"payonce/payments"
 )
 
-// queuePayment queues the row's new values, and when to poll next: back-off for a poll that found nothing, never for what is over.
-func (a *Activities) queuePayment(batch *pgx.Batch, s situation, learnt Learnt, ch change, suppressedMessages int) error {
+// queuePayment queues the row's new values, unless nothing is new, and when to poll next: back-off for a poll that found nothing, never for what
+// is over.
+func (all *application) queuePayment() error {
+	before, p := all.before.payment, all.at.payment
+	if !all.polled && all.suppressed.postings+all.suppressed.messages == 0 && reflect.DeepEqual(before, p) {
+		return nil
+	}
 	var secret []byte
-	if s.payment.ClientSecret == "" && ch.after.ClientSecret != "" {
+	if before.ClientSecret == "" && p.ClientSecret != "" {
 		var err error
-		if secret, err = a.Sealer.Seal(paymentstore.ColumnClientSecret, []byte(ch.after.ClientSecret)); err != nil {
+		if secret, err = all.Sealer.Seal(paymentstore.ColumnClientSecret, []byte(p.ClientSecret)); err != nil {
 			return err
 		}
 	}
-	var action []byte
-	actionChanged := !reflect.DeepEqual(s.payment.NextAction, ch.after.NextAction)
-	if actionChanged && ch.after.NextAction != nil {
-		plain, err := json.Marshal(ch.after.NextAction)
-		if err != nil {
-			return fmt.Errorf("encode next action: %w", err)
-		}
-		if action, err = a.Sealer.Seal(paymentstore.ColumnNextAction, plain); err != nil {
-			return err
-		}
+	actionChanged := !reflect.DeepEqual(before.NextAction, p.NextAction)
+	action, err := all.sealAction(p.NextAction)
+	if err != nil {
+		return err
 	}
 	var reviewReason *string
 	var reviewSince *time.Time
 	var reviewFacts map[string]any
-	if review := ch.after.Review; review != nil {
+	if review := p.Review; review != nil {
 		reviewReason, reviewSince, reviewFacts = &review.Reason, &review.Since, review.Facts
 	}
-	p := ch.after
-	batch.Queue(updatePayment, p.ID.UUID, p.Status, p.Stage, // 1-3
+	all.last.Queue(updatePayment, p.ID.UUID, p.Status, p.Stage, // 1-3
 		p.ReachedAt(payments.StageExternalResourceCreated), p.ReachedAt(payments.StageProcessing), // 4-5
 		p.ReachedAt(payments.StageTerminal), p.ReachedAt(payments.StageLedgerApplied), // 6-7
 		p.IntentID, secret, p.LatestCharge, p.AmountCapturable, p.AmountCaptured, // 8-12
 		p.LastError, p.Failure, p.ReadBegunAt, p.LastCommand, p.LastMessage, // 13-17
-		reviewReason, reviewSince, reviewFacts, ch.suppressedPostings, suppressedMessages, // 18-22
-		p.Status.Terminal(), len(ch.facts) > 0, a.Timing.PollAfter, a.Timing.PollMaximum, learnt.Source == SourcePoll, // 23-27
+		reviewReason, reviewSince, reviewFacts, all.suppressed.postings, all.suppressed.messages, // 18-22
+		p.Status.Terminal(), all.facts > 0, all.Timing.PollAfter, all.Timing.PollMaximum, all.polled, // 23-27
 		p.AbandonAt, actionChanged, action) // 28-30
 	return nil
+}
+
+func (all *application) sealAction(action *payments.NextAction) ([]byte, error) {
+	if action == nil {
+		return nil, nil
+	}
+	plain, err := json.Marshal(action)
+	if err != nil {
+		return nil, fmt.Errorf("encode next action: %w", err)
+	}
+	return all.Sealer.Seal(paymentstore.ColumnNextAction, plain)
 }
 
 const updatePayment = `

@@ -198,24 +198,43 @@ func (c *Calls) Absent(ctx context.Context, key uuid.UUID) error {
 	return nil
 }
 
-// Newest reads the newest generation of a record's call, or nil.
+// Newest reads the newest generation of a record's call, without its bytes, or nil.
 func (c *Calls) Newest(ctx context.Context, record payments.RecordID) (*Call, error) {
-	var (
-		call   Call
-		sealed []byte
-	)
-	err := c.pool.QueryRow(ctx, `
-		SELECT idempotency_key, operation, generation, path, body, account, livemode, status, sends, first_sent_at, last_sent_at, ended_at,
-		       http_status, coalesce(answer->>'code', ''), coalesce((answer->>'replayed')::boolean, false)
-		FROM payonce.provider_calls WHERE record = $1 ORDER BY generation DESC LIMIT 1`, record.UUID).Scan(
-		&call.Key, &call.Operation, &call.Generation, &call.Path, &sealed, &call.Account.ID, &call.Account.Livemode, &call.Status,
-		&call.Sends, &call.FirstSentAt, &call.LastSentAt, &call.EndedAt, &call.HTTPStatus, &call.Code, &call.Replayed)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, nil
-	}
+	rows, err := c.pool.Query(ctx, `SELECT `+callColumns+` FROM payonce.provider_calls WHERE record = $1 ORDER BY generation DESC LIMIT 1`, record.UUID)
 	if err != nil {
 		return nil, fmt.Errorf("read call: %w", err)
 	}
-	call.Body, err = c.sealer.Open(ColumnCallBody, sealed)
-	return &call, err
+	newest, err := pgx.CollectRows(rows, scanCall)
+	if err != nil || len(newest) == 0 {
+		return nil, err
+	}
+	return &newest[0].Call, nil
+}
+
+// RecordCall is the newest call of a record.
+type RecordCall struct {
+	Record payments.RecordID
+	Call   Call
+}
+
+// QueueNewest queues the reading of the newest call, without its bytes, of each of the payment's records that is open.
+func QueueNewest(batch *pgx.Batch, payment payments.PaymentID, into *[]RecordCall) {
+	batch.Queue(`
+		SELECT DISTINCT ON (record) `+callColumns+` FROM payonce.provider_calls
+		WHERE payment = $1 AND record IN (SELECT id FROM payonce.idempotency_records WHERE payment = $1 AND status IN ('in_progress', 'unknown'))
+		ORDER BY record, generation DESC`, payment.UUID).Query(func(rows pgx.Rows) (err error) {
+		*into, err = pgx.CollectRows(rows, scanCall)
+		return err
+	})
+}
+
+const callColumns = `record, idempotency_key, operation, generation, path, account, livemode, status, sends, first_sent_at, last_sent_at, ended_at,
+	http_status, coalesce(answer->>'code', ''), coalesce((answer->>'replayed')::boolean, false)`
+
+func scanCall(row pgx.CollectableRow) (RecordCall, error) {
+	var of RecordCall
+	call := &of.Call
+	err := row.Scan(&of.Record.UUID, &call.Key, &call.Operation, &call.Generation, &call.Path, &call.Account.ID, &call.Account.Livemode, &call.Status,
+		&call.Sends, &call.FirstSentAt, &call.LastSentAt, &call.EndedAt, &call.HTTPStatus, &call.Code, &call.Replayed)
+	return of, err
 }

@@ -25,6 +25,13 @@ type Message struct {
 	Body     []byte // Render
 }
 
+func (m Message) validate() error {
+	if m.Subject == "" || m.Kind == "" || m.Sequence < 1 || len(m.Body) == 0 {
+		return fmt.Errorf("%w: kind %q, subject %q, sequence %d, %d bytes of body", ErrInvalidMessage, m.Kind, m.Subject, m.Sequence, len(m.Body))
+	}
+	return nil
+}
+
 // Queued counts what became of a message's rows.
 type Queued struct {
 	Queued     int // rows now waiting to be delivered, one an endpoint
@@ -35,12 +42,29 @@ type Queued struct {
 // it tells of is committed. The id of a row derives from (tenant, subject, kind, endpoint), so a repeat meets the first row, whose bytes stand.
 // A tenant without an endpoint is told nothing, and that is no error.
 func Enqueue(ctx context.Context, tx pgx.Tx, sealer *seal.Sealer, message Message) (Queued, error) {
-	if message.Subject == "" || message.Kind == "" || message.Sequence < 1 || len(message.Body) == 0 {
-		return Queued{}, fmt.Errorf("%w: kind %q, subject %q, sequence %d, %d bytes of body",
-			ErrInvalidMessage, message.Kind, message.Subject, message.Sequence, len(message.Body))
+	if err := message.validate(); err != nil {
+		return Queued{}, err
 	}
 	endpoints, err := openEndpoints(ctx, tx, message.Tenant)
-	if err != nil || len(endpoints) == 0 {
+	if err != nil {
+		return Queued{}, err
+	}
+	return EnqueueFor(ctx, tx, sealer, message, endpoints)
+}
+
+// QueueEndpoints queues the reading of the endpoints that the payment's tenant has registered now, for EnqueueFor in the same transaction.
+func QueueEndpoints(batch *pgx.Batch, payment payments.PaymentID, into *[]uuid.UUID) {
+	batch.Queue(`
+		SELECT e.id FROM payonce.payments p JOIN payonce.notification_endpoints e ON e.tenant = p.tenant
+		WHERE p.id = $1 AND e.disabled_at IS NULL`, payment.UUID).Query(func(rows pgx.Rows) (err error) {
+		*into, err = pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+		return err
+	})
+}
+
+// EnqueueFor is Enqueue for endpoints read in the same transaction.
+func EnqueueFor(ctx context.Context, tx pgx.Tx, sealer *seal.Sealer, message Message, endpoints []uuid.UUID) (Queued, error) {
+	if err := message.validate(); err != nil || len(endpoints) == 0 {
 		return Queued{}, err
 	}
 	body, err := sealer.Seal(columnBody, message.Body)

@@ -2,6 +2,7 @@ package recovery
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -49,23 +50,47 @@ func (e storedEvent) account() payments.Account {
 	return payments.Account{ID: e.Account, Livemode: e.Livemode}
 }
 
-// Apply takes the due events and settles each. It returns how many it took.
+// Apply takes the due events and settles them, those of one intent together. It returns how many it took.
 func (a *Applier) Apply(ctx context.Context) (int, error) {
 	due, err := a.take(ctx)
 	if err != nil {
 		return 0, err
 	}
+	named := make([]namedEvent, 0, len(due))
+	for _, stored := range due {
+		event, err := a.read(ctx, stored)
+		if err != nil {
+			err = a.putOff(ctx, stored, err)
+		}
+		if err != nil {
+			return len(due), err
+		}
+		if event != nil {
+			named = append(named, *event)
+		}
+	}
 	group := errgroup.Group{}
 	group.SetLimit(applyParallel)
-	for _, event := range due {
-		group.Go(func() error {
-			if err := a.settle(ctx, event); err != nil {
-				return a.putOff(ctx, event, err)
-			}
-			return nil
-		})
+	for _, part := range byIntent(named) {
+		group.Go(func() error { return a.settlePart(ctx, part) })
 	}
 	return len(due), group.Wait()
+}
+
+// settlePart settles events of one intent; when that fails, each by itself, so that one which cannot be settled holds up no other.
+func (a *Applier) settlePart(ctx context.Context, part []namedEvent) error {
+	err := a.settle(ctx, part)
+	switch {
+	case err == nil:
+		return nil
+	case len(part) == 1:
+		return a.putOff(ctx, part[0].storedEvent, err)
+	}
+	var failed []error
+	for _, event := range part {
+		failed = append(failed, a.settlePart(ctx, []namedEvent{event}))
+	}
+	return errors.Join(failed...)
 }
 
 // take holds the due events for EventLease: if this process dies, another finds them again.

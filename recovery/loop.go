@@ -8,11 +8,12 @@ import (
 
 // Loop does a piece of work again and again: at once while there is more, else when nudged, else every interval.
 type Loop struct {
-	Name  string
-	Every time.Duration
-	Nudge <-chan struct{} // may be nil
-	Work  func(ctx context.Context) (done int, err error)
-	Log   *slog.Logger
+	Name   string
+	Every  time.Duration
+	Nudge  <-chan struct{} // may be nil
+	Gather time.Duration   // waits so long after a nudge for what comes together to be there
+	Work   func(ctx context.Context) (done int, err error)
+	Log    *slog.Logger
 }
 
 // Run works until ctx ends. An error is logged and waits for the next round: the loop is what mends.
@@ -34,8 +35,26 @@ func (l Loop) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-l.Nudge:
+			if !l.gather(ctx) {
+				return nil
+			}
 		case <-ticker.C:
 		}
+	}
+}
+
+// gather waits for what comes together; false when ctx ends.
+func (l Loop) gather(ctx context.Context) bool {
+	if l.Gather == 0 {
+		return true
+	}
+	timer := time.NewTimer(l.Gather)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
 	}
 }
 

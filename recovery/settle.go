@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -20,76 +22,167 @@ const (
 	eventQuarantined = "quarantined"
 )
 
-// settle applies an event to its payment, parks it, or says why it is nobody's.
-func (a *Applier) settle(ctx context.Context, stored storedEvent) error {
+// namedEvent is a stored event with what it says of a payment intent.
+type namedEvent struct {
+	storedEvent
+	said stripeapi.Event
+}
+
+// read reads a stored event; one that names no payment intent, or that nobody can read, is closed, and the result is nil.
+func (a *Applier) read(ctx context.Context, stored storedEvent) (*namedEvent, error) {
 	event, err := stripeapi.ParseEvent(stored.Body, stored.account())
-	if err != nil {
-		a.Log.Error("an event cannot be read: quarantined", "event", stored.EventID, "type", stored.Type, "error", err)
-		return a.close(ctx, stored, eventQuarantined, "unreadable: "+err.Error())
-	}
-	if event.IntentID == "" {
-		return a.close(ctx, stored, eventIgnored, "names no payment intent")
-	}
-	payment, err := a.match(ctx, stored, event)
 	switch {
-	case errors.Is(err, paymentstore.ErrNotFound) && event.Payment == "":
-		return a.close(ctx, stored, eventForeign, "not ours: the object does not carry our metadata")
-	case errors.Is(err, paymentstore.ErrNotFound):
-		return a.park(ctx, stored)
 	case err != nil:
-		return err
-	case payment.Account != stored.account():
-		a.Log.Error("an event of another account names our payment: quarantined", "event", stored.EventID, "payment", payment.ID)
-		return a.close(ctx, stored, eventQuarantined, "another account or mode than the payment's")
+		a.Log.Error("an event cannot be read: quarantined", "event", stored.EventID, "type", stored.Type, "error", err)
+		return nil, a.close(ctx, stored, eventQuarantined, "unreadable: "+err.Error())
+	case event.IntentID == "":
+		return nil, a.close(ctx, stored, eventIgnored, "names no payment intent")
+	default:
+		return &namedEvent{stored, event}, nil
 	}
-	return a.apply(ctx, stored, event, payment)
+}
+
+// byIntent parts events by the intent that they name. Those after which nothing more can happen come first: they say what the others hint at.
+func byIntent(events []namedEvent) [][]namedEvent {
+	type intent struct {
+		account payments.Account
+		id      string
+	}
+	var parts [][]namedEvent
+	at := map[intent]int{}
+	for _, event := range events {
+		of := intent{event.account(), event.said.IntentID}
+		if _, known := at[of]; !known {
+			at[of], parts = len(parts), append(parts, nil)
+		}
+		parts[at[of]] = append(parts[at[of]], event)
+	}
+	for _, part := range parts {
+		slices.SortStableFunc(part, func(a, b namedEvent) int { return b.absorbing() - a.absorbing() })
+	}
+	return parts
+}
+
+func (e namedEvent) absorbing() int {
+	if e.said.Intent != nil && e.said.Intent.Status.Absorbing() {
+		return 1
+	}
+	return 0
+}
+
+// settle applies events of one intent to its payment, in one transaction, or parks them, or says why they are nobody's.
+func (a *Applier) settle(ctx context.Context, events []namedEvent) error {
+	payment, err := a.match(ctx, events)
+	if err != nil && !errors.Is(err, paymentstore.ErrNotFound) {
+		return err
+	}
+	found := err == nil
+	var ours []namedEvent
+	for _, event := range events {
+		switch {
+		case !found && event.said.Payment == "":
+			err = a.close(ctx, event.storedEvent, eventForeign, "not ours: the object does not carry our metadata")
+		case !found:
+			err = a.park(ctx, event.storedEvent)
+		case payment.Account != event.account():
+			a.Log.Error("an event of another account names our payment: quarantined", "event", event.EventID, "payment", payment.ID)
+			err = a.close(ctx, event.storedEvent, eventQuarantined, "another account or mode than the payment's")
+		default:
+			ours, err = append(ours, event), nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if len(ours) == 0 {
+		return nil
+	}
+	return a.apply(ctx, ours, payment)
 }
 
 // match finds the payment by the intent that it is bound to, else by the metadata that we put on the intent.
-func (a *Applier) match(ctx context.Context, stored storedEvent, event stripeapi.Event) (payments.Payment, error) {
-	payment, err := paymentstore.ByIntent(ctx, a.Pool, a.Sealer, stored.account(), event.IntentID)
-	if !errors.Is(err, paymentstore.ErrNotFound) || event.Payment == "" {
+func (a *Applier) match(ctx context.Context, events []namedEvent) (payments.Payment, error) {
+	payment, err := paymentstore.ByIntent(ctx, a.Pool, a.Sealer, events[0].account(), events[0].said.IntentID)
+	if !errors.Is(err, paymentstore.ErrNotFound) {
 		return payment, err
 	}
-	id, err := uuid.Parse(event.Payment)
-	if err != nil {
-		return payments.Payment{}, paymentstore.ErrNotFound
+	for _, event := range events {
+		id, err := uuid.Parse(event.said.Payment)
+		if err != nil {
+			continue
+		}
+		return paymentstore.ByID(ctx, a.Pool, a.Sealer, payments.PaymentID{UUID: id})
 	}
-	return paymentstore.ByID(ctx, a.Pool, a.Sealer, payments.PaymentID{UUID: id})
+	return payments.Payment{}, paymentstore.ErrNotFound
 }
 
-// apply brings the event to the payment. An event is a hint: an absorbing state is true in any snapshot, anything else is read at Stripe.
-func (a *Applier) apply(ctx context.Context, stored storedEvent, event stripeapi.Event, payment payments.Payment) error {
-	learnt := activities.Learnt{Source: activities.SourceEvent, EffectiveAt: event.Created, Event: &stored.ID}
-	if took := event.Intent; took != nil && took.AmountReceived > 0 && took.LatestCharge == "" {
-		// As versions before 2022-11-15 write it (https://docs.stripe.com/changelog): the charge, which names the posting, is read.
-		read, begun, err := a.Activities.ReadAtStripe(ctx, payment, event.IntentID)
+// apply brings the events to the payment. An event is a hint: an absorbing state is true in any snapshot, anything else is read at Stripe, once for
+// all of them.
+func (a *Applier) apply(ctx context.Context, events []namedEvent, payment payments.Payment) error {
+	facts := make([]activities.Learnt, 0, len(events))
+	reader := &intentReader{applier: a, payment: payment, intent: events[0].said.IntentID}
+	surplus := payment.IntentID != "" && payment.IntentID != events[0].said.IntentID
+	ended, took := payment.Status.Terminal(), payment.AmountCaptured > 0
+	for _, event := range events {
+		learnt, err := event.learnt(ctx, reader, payment, surplus, ended, took)
 		if err != nil {
 			return err
 		}
-		event.Intent, learnt.BegunAt = &read, begun
-	}
-	surplus := payment.IntentID != "" && payment.IntentID != event.IntentID
-	switch {
-	case event.Intent != nil && (event.Intent.Status.Absorbing() || surplus || payment.IntentID == "" && event.Type == "payment_intent.created"):
-		learnt.Intent = event.Intent
-	case event.Type == "payment_intent.created" || payment.Status.Terminal():
-		learnt.Implied = impliesMoney(event.Type) && payment.AmountCaptured > 0
-	default:
-		intent, begun, err := a.Activities.ReadAtStripe(ctx, payment, event.IntentID)
-		if err != nil {
-			return err
+		if surplus && learnt.Intent != nil && !learnt.Intent.Status.Absorbing() {
+			// Before the event is settled: one that is settled never comes here again.
+			if err := a.Activities.CancelSurplus(ctx, payment, event.said.IntentID); err != nil {
+				return err
+			}
 		}
-		learnt.Intent, learnt.BegunAt = &intent, begun
-	}
-	if surplus && learnt.Intent != nil && !learnt.Intent.Status.Absorbing() {
-		// Before the event is settled: one that is settled never comes here again.
-		if err := a.Activities.CancelSurplus(ctx, payment, event.IntentID); err != nil {
-			return err
+		if learnt.Intent != nil && !surplus {
+			ended, took = ended || learnt.Intent.Status.Absorbing(), took || learnt.Intent.AmountReceived > 0
 		}
+		facts = append(facts, learnt)
 	}
-	_, err := a.Activities.Apply(ctx, payment.ID, learnt)
+	_, err := a.Activities.ApplyAll(ctx, payment.ID, facts...)
 	return err
+}
+
+// learnt is what the event brings to a payment that has ended, or has taken money, or not.
+func (e namedEvent) learnt(ctx context.Context, reader *intentReader, payment payments.Payment, surplus, ended, took bool) (activities.Learnt, error) {
+	learnt := activities.Learnt{Source: activities.SourceEvent, EffectiveAt: e.said.Created, Event: &e.ID}
+	created := e.Type == "payment_intent.created"
+	intent := e.said.Intent
+	switch {
+	case intent != nil && intent.AmountReceived > 0 && intent.LatestCharge == "":
+		// As versions before 2022-11-15 write it (https://docs.stripe.com/changelog): the charge, which names the posting, is read.
+		err := reader.into(ctx, &learnt)
+		return learnt, err
+	case intent != nil && (intent.Status.Absorbing() || surplus || payment.IntentID == "" && created):
+		learnt.Intent = intent
+	case created || ended:
+		learnt.Implied = impliesMoney(e.Type) && took
+	default:
+		err := reader.into(ctx, &learnt)
+		return learnt, err
+	}
+	return learnt, nil
+}
+
+// intentReader reads an intent at Stripe at most once.
+type intentReader struct {
+	applier *Applier
+	payment payments.Payment
+	intent  string
+	read    *stripeapi.Intent
+	begun   time.Time
+}
+
+func (r *intentReader) into(ctx context.Context, learnt *activities.Learnt) error {
+	if r.read == nil {
+		read, begun, err := r.applier.Activities.ReadAtStripe(ctx, r.payment, r.intent)
+		if err != nil {
+			return err
+		}
+		r.read, r.begun = &read, begun
+	}
+	learnt.Intent, learnt.BegunAt = r.read, r.begun
+	return nil
 }
 
 // impliesMoney tells whether an event of the type says again that money was taken.

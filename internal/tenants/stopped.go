@@ -35,6 +35,39 @@ func UsableSecretKey(ctx context.Context, db Querier, sealer *seal.Sealer, accou
 	return string(plain), err
 }
 
+// KeyOfPayment is the secret key of the account that a payment is pinned to, as it was read.
+type KeyOfPayment struct {
+	sealed  []byte
+	stopped bool
+	found   bool
+}
+
+// QueueKeyOf queues the reading of the secret key of the account that a payment is pinned to. For the system role.
+func QueueKeyOf(batch *pgx.Batch, payment payments.PaymentID, into *KeyOfPayment) {
+	batch.Queue(`
+		SELECT a.secret_key, a.stopped_reason IS NOT NULL, true FROM payonce.payments p
+		JOIN payonce.provider_accounts a ON (a.provider, a.account, a.livemode) = (p.provider, p.account, p.livemode)
+		WHERE p.id = $1`, payment.UUID).QueryRow(func(row pgx.Row) error {
+		err := row.Scan(&into.sealed, &into.stopped, &into.found)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		return err
+	})
+}
+
+// Open is the key that was read, or ErrAccountStopped, or ErrNotFound.
+func (k KeyOfPayment) Open(sealer *seal.Sealer) (string, error) {
+	switch {
+	case !k.found:
+		return "", fmt.Errorf("the payment's account: %w", ErrNotFound)
+	case k.stopped:
+		return "", fmt.Errorf("the payment's account: %w", ErrAccountStopped)
+	}
+	plain, err := sealer.Open(ColumnSecretKey, k.sealed)
+	return string(plain), err
+}
+
 // StopAccount stops the account's calls to Stripe: a 401, a 403 or an account error would meet each of them. Nothing fails meanwhile.
 func StopAccount(ctx context.Context, pool *pgxpool.Pool, account payments.Account, reason string) error {
 	_, err := pool.Exec(ctx, `UPDATE payonce.provider_accounts SET stopped_reason = $3, stopped_at = payonce.clock()

@@ -41,6 +41,7 @@ type Timing struct {
 	LoopEvery     time.Duration // how often the relay, the applier and the dispatcher look when nobody nudges them
 	ParkedEvery   time.Duration // how often the matcher looks at a parked event
 	ParkedMaximum time.Duration // a parked event that nothing matched by then is settled as foreign
+	Gather        time.Duration // an applier that is nudged waits so long for the events that come together
 	EventLease    time.Duration // an applier holds an event for this long
 	PollAfter     time.Duration // first poll of an open payment, then with back-off
 	PollMaximum   time.Duration
@@ -74,7 +75,7 @@ func Production() Timing {
 		AbandonAction: time.Hour, AbandonMethod: 24 * time.Hour,
 
 		WakeAfter: 2 * time.Second, WakeMaximum: time.Minute, LoopEvery: 250 * time.Millisecond,
-		ParkedEvery: 5 * time.Second, ParkedMaximum: time.Hour, EventLease: time.Minute,
+		ParkedEvery: 5 * time.Second, ParkedMaximum: time.Hour, EventLease: time.Minute, Gather: 20 * time.Millisecond,
 		PollAfter: time.Minute, PollMaximum: time.Hour, SweepEvery: time.Minute,
 		WorkflowTask: 5 * time.Second, ShutdownGrace: 30 * time.Second,
 

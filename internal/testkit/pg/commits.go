@@ -137,9 +137,10 @@ func (c *CommitCutter) serve(client net.Conn) {
 	}
 }
 
-// ends tells whether the bytes are the query with which pgx ends a transaction that it wants to keep.
+// ends tells whether the bytes hold the query with which a transaction that is to be kept ends: alone, or behind the statements that travel with it.
 func ends(message []byte) bool {
-	return bytes.HasPrefix(message, []byte{'Q'}) && bytes.Contains(bytes.ToLower(message), []byte("commit"))
+	lower := bytes.ToLower(message)
+	return bytes.HasPrefix(message, []byte{'Q'}) && bytes.Contains(lower, []byte("commit")) || bytes.Contains(lower, []byte("\x00commit\x00"))
 }
 
 // answer passes on what the database says, until it has answered the COMMIT that is cut: that is done, and nobody is told.
