@@ -40,6 +40,13 @@ test/race: installed ## The same with the race detector (needs a C compiler: mak
 	$(TESTSTACK) -- go test -race $(TESTFLAGS) ./...
 	go -C cmd/temporal-dev test ./...
 
+# The packages whose tests run the whole system; no other sends anything.
+SYSTEM_TESTS = $$(go list -f '{{range .XTestImports}}{{if eq . "payonce/internal/testkit/system"}}{{$$.ImportPath}}{{end}}{{end}}' ./...)
+
+.PHONY: test/twice
+test/twice: installed ## Run every test of the whole system with each POST and each webhook sent twice
+	PAYONCE_TEST_TWICE=1 $(TESTSTACK) -- go test $(TESTFLAGS) $(SYSTEM_TESTS)
+
 .PHONY: test/mutants
 test/mutants: installed ## Break each protection in turn and require that a test notices
 	$(TESTSTACK) -- go run ./internal/mutants $(MUTANTS)
