@@ -19,10 +19,11 @@ import (
 // placeVariable makes a copy of the test's binary serve claims instead of running tests.
 const placeVariable = "PAYONCE_CONFORMANCE_PLACE"
 
-// order is what a test asks of a process: to make all claims at once or, holding, the first one, and to go no further.
+// order is what a test asks of a process: to make all claims at once or, holding, the first one, and to go no further; or to do an act of an owner.
 type order struct {
 	Claims []offer
 	Hold   bool
+	Act    *act
 }
 
 // result is what one claim got.
@@ -43,11 +44,17 @@ func serveClaims(job []byte, orders io.Reader, answers io.Writer) error {
 		return err
 	}
 	defer e.close()
-	encoder := json.NewEncoder(answers)
+	encoder, own := json.NewEncoder(answers), owner{engine: e}
 	for lines := bufio.NewScanner(orders); lines.Scan(); {
 		var asked order
 		if err := json.Unmarshal(lines.Bytes(), &asked); err != nil {
 			return err
+		}
+		if asked.Act != nil {
+			if err := encoder.Encode(own.do(ctx, *asked.Act)); err != nil {
+				return err
+			}
+			continue
 		}
 		serve := e.claimAll
 		if asked.Hold {
