@@ -39,7 +39,7 @@ func (c *call) finish(w http.ResponseWriter, a *answer) {
 	c.twin.requests.update(c.entry, b, func(r *control.Request) {
 		r.Status, r.Replayed, r.Fault = status, a.replayed, strings.Join(c.faults, ",")
 	})
-	c.twin.store.submit(b)
+	c.twin.store.submitLate(b)
 	if status == 0 {
 		cut(w)
 		return

@@ -100,7 +100,7 @@ func (tw *Twin) challenged(r *http.Request, do func(*transition, *intent) challe
 		return notNow()
 	}
 	var page challengePage
-	failed := tw.change(now, origin{}, func(t *transition) *apiError {
+	failed := tw.change(now, func(t *transition) *apiError {
 		in := t.books.intents.byID[r.PathValue("intent")]
 		if in == nil {
 			page = challengePage{Status: http.StatusNotFound, Title: "Not found", Stale: "There is no such payment."}

@@ -50,7 +50,7 @@ func (tw *Twin) act(r *http.Request, who func(*intent) origin, do func(*transiti
 	id := r.PathValue("id")
 	var outcome error
 	var book control.Book
-	failed := tw.change(now, origin{}, func(t *transition) *apiError {
+	failed := tw.change(now, func(t *transition) *apiError {
 		in := t.books.intents.byID[id]
 		if in == nil {
 			outcome = notFound("payment intent", id)

@@ -60,7 +60,7 @@ func (tw *Twin) emitEvent(r *http.Request) (any, error) {
 	}
 	e := handMade(made, now)
 	if made.Raw == "" {
-		tw.change(now, origin{}, func(t *transition) *apiError {
+		tw.change(now, func(t *transition) *apiError {
 			if t.books.events.byID[e.ID] == nil {
 				t.books.events.add(e)
 				t.touch(e)

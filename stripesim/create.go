@@ -21,13 +21,7 @@ func prepareCreate(c *call, p *params) effect {
 		}
 	}
 	return func(t *transition) (any, *apiError) {
-		if err := checkLimits(in.Amount, in.Currency); err != nil {
-			return nil, err
-		}
-		if err := checkTypes(in.PaymentMethodTypes, in.Currency); err != nil {
-			return nil, err
-		}
-		if err := t.customerExists(in.Customer); err != nil {
+		if err := t.permissible(in, true); err != nil {
 			return nil, err
 		}
 		m, err := t.method(token, in)
@@ -55,6 +49,20 @@ func prepareCreate(c *call, p *params) effect {
 	}
 }
 
+// permissible refuses an intent whose amount, kinds of payment methods or, when it is new, customer cannot be.
+func (t *transition) permissible(in *intent, newCustomer bool) *apiError {
+	if err := checkLimits(in.Amount, in.Currency); err != nil {
+		return err
+	}
+	if err := checkTypes(in.PaymentMethodTypes, in.Currency); err != nil {
+		return err
+	}
+	if !newCustomer {
+		return nil
+	}
+	return t.customerExists(in.Customer)
+}
+
 // readNewIntent reads the parameters that describe an intent.
 func readNewIntent(p *params) *intent {
 	in := &intent{CaptureMethod: "automatic", ConfirmationMethod: "automatic"}
@@ -74,7 +82,7 @@ func readNewIntent(p *params) *intent {
 		in.ConfirmationMethod = method
 	}
 	readDetails(p, in)
-	in.Metadata = readMetadata(p, nil)
+	in.Metadata = readMetadata(p)
 	readMethodTypes(p, in)
 	readTransfer(p, in)
 	return in
@@ -150,13 +158,10 @@ const (
 	metadataLength = 500
 )
 
-// readMetadata returns the metadata after the request: merged into what there is, an empty value unsets.
-func readMetadata(p *params, before map[string]string) map[string]string {
-	sent, cleared := p.object("metadata")
-	after := copyOf(before)
-	if cleared {
-		after = map[string]string{}
-	}
+// readMetadata returns the metadata that a request sends for a new object; an empty value is none.
+func readMetadata(p *params) map[string]string {
+	sent, _ := p.object("metadata")
+	after := map[string]string{}
 	for name, value := range sent {
 		switch {
 		case name == "" || strings.ContainsAny(name, "[]"):
@@ -166,7 +171,6 @@ func readMetadata(p *params, before map[string]string) map[string]string {
 		case len([]rune(value)) > metadataLength:
 			p.fail(invalidRequest("", "Metadata values can be up to 500 characters; the value of `"+name+"` is longer.", "metadata["+name+"]"))
 		case value == "":
-			delete(after, name)
 		default:
 			after[name] = value
 		}

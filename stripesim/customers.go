@@ -19,7 +19,7 @@ func readCustomer(p *params) (sent customer, has map[string]bool) {
 	if sent.Email != "" && (!strings.Contains(sent.Email, "@") || strings.ContainsAny(sent.Email, " \t\r\n")) {
 		p.fail(invalidRequest("email_invalid", "Invalid email address: "+sent.Email, "email"))
 	}
-	sent.Metadata = readMetadata(p, nil)
+	sent.Metadata = readMetadata(p)
 	return sent, has
 }
 

@@ -23,12 +23,11 @@ func TestCustomerIsMadeReadChangedAndDeleted(t *testing.T) {
 	b := start(t)
 	api := b.stripe(testKey).Customers
 	made, err := api.New(&stripe.CustomerParams{Email: stripe.String("payer@shop.example"), Name: stripe.String("Payer"),
-		Params: stripe.Params{Metadata: map[string]string{"ref": "1", "old": "x"}}})
+		Metadata: map[string]string{"ref": "1", "old": "x"}})
 	require.NoError(t, err)
 	require.Regexp(t, `^cus_\w{14}$`, made.ID)
 
-	changed, err := api.Update(made.ID, &stripe.CustomerParams{Name: stripe.String("Other"),
-		Params: stripe.Params{Metadata: map[string]string{"ref": "2", "old": ""}}})
+	changed, err := api.Update(made.ID, &stripe.CustomerParams{Name: stripe.String("Other"), Metadata: map[string]string{"ref": "2", "old": ""}})
 	require.NoError(t, err)
 	require.Equal(t, "payer@shop.example", changed.Email)
 	require.Equal(t, "Other", changed.Name)

@@ -195,7 +195,7 @@ func (d *dispatcher) record(one *delivery, try control.Try) {
 func (d *dispatcher) write(one *delivery) {
 	b := &batch{}
 	b.put(deliveriesBucket, one.Seq, one)
-	d.store.submit(b)
+	d.store.submitLate(b)
 }
 
 // release lets go the held events of the same payment that are older than the one just sent. The lock is held.

@@ -53,17 +53,18 @@ func (l *requestLog) arrive(r control.Request, body []byte) *control.Request {
 	l.compare(row)
 	b := &batch{}
 	b.put(requestsBucket, row.Seq, row)
-	l.store.submit(b)
+	l.store.submitLate(b)
 	l.mu.Unlock()
 	return row
 }
 
-// update changes a row and adds it to a batch.
+// update changes a row and adds it, as it then is, to a batch.
 func (l *requestLog) update(row *control.Request, b *batch, change func(*control.Request)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	change(row)
-	b.put(requestsBucket, row.Seq, row)
+	now := *row
+	b.put(requestsBucket, row.Seq, &now)
 }
 
 // after copies at most limit rows with a greater seq.

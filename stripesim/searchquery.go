@@ -185,7 +185,8 @@ func (q searchQuery) matches(in *intent) bool {
 }
 
 func (c searchClause) matches(in *intent) bool {
-	text, known := "", true
+	var text string
+	known := true
 	switch c.field {
 	case "amount":
 		return c.compares(in.Amount)

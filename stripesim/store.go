@@ -21,7 +21,8 @@ type store struct {
 
 	mu      sync.Mutex
 	waiting []*batch
-	last    *batch // the last one submitted
+	last    *batch // the last one submitted that somebody may wait for
+	late    bool   // a wake-up is planned for what nobody waits for
 	wake    chan struct{}
 	closed  bool
 	broken  error
@@ -38,16 +39,25 @@ type batch struct {
 type put struct {
 	bucket string
 	number int64
-	value  []byte // nil deletes
+	row    any    // nil deletes
+	value  []byte // the row's JSON, made when the batch is submitted
 }
 
-// put adds a row under its number.
+// put adds a row under its number. It is written as it is when the batch is submitted.
 func (b *batch) put(bucket string, number int64, row any) {
-	b.puts = append(b.puts, put{bucket, number, encode(row)})
+	b.puts = append(b.puts, put{bucket: bucket, number: number, row: row})
 }
 
 func (b *batch) remove(bucket string, number int64) {
-	b.puts = append(b.puts, put{bucket, number, nil})
+	b.puts = append(b.puts, put{bucket: bucket, number: number})
+}
+
+func (b *batch) encode() {
+	for i := range b.puts {
+		if b.puts[i].row != nil {
+			b.puts[i].value = encode(b.puts[i].row)
+		}
+	}
 }
 
 func openStore(path string) (*store, error) {
@@ -65,14 +75,15 @@ func openStore(path string) (*store, error) {
 	return s, nil
 }
 
-// submit queues a batch; wait on the result for its commit. An empty batch is committed when everything submitted
-// before it is.
+// submit queues a batch; wait on the result for its commit. An empty batch is committed when everything is that was
+// submitted in this way before it.
 func (s *store) submit(b *batch) *batch {
 	b.done = make(chan struct{})
 	if s.db == nil {
 		close(b.done)
 		return b
 	}
+	b.encode()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(b.puts) == 0 && s.last != nil {
@@ -87,11 +98,39 @@ func (s *store) submit(b *batch) *batch {
 	}
 	s.waiting = append(s.waiting, b)
 	s.last = b
+	s.rouse()
+	return b
+}
+
+// lateness is how long a row may wait for company that nobody waits for.
+const lateness = 5 * time.Millisecond
+
+// submitLate queues a batch that nobody waits for: it goes with the next one that somebody does, or a little later
+// by itself. A transaction of its own would cost more than the row.
+func (s *store) submitLate(b *batch) {
+	if s.db == nil {
+		return
+	}
+	b.encode()
+	b.done = make(chan struct{})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || s.broken != nil {
+		return
+	}
+	s.waiting = append(s.waiting, b)
+	if !s.late {
+		s.late = true
+		time.AfterFunc(lateness, s.rouse)
+	}
+}
+
+// rouse wakes the writer.
+func (s *store) rouse() {
 	select {
 	case s.wake <- struct{}{}:
 	default:
 	}
-	return b
 }
 
 // wait returns when the batch is in the file, or could not be written.
@@ -106,7 +145,7 @@ func (s *store) write() {
 		<-s.wake
 		s.mu.Lock()
 		batches, closed := s.waiting, s.closed
-		s.waiting = nil
+		s.waiting, s.late = nil, false
 		s.mu.Unlock()
 		if len(batches) > 0 {
 			s.commit(batches)
@@ -207,10 +246,7 @@ func (s *store) close() error {
 	if s.db == nil || already {
 		return nil
 	}
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
+	s.rouse()
 	<-s.ended
 	return s.db.Close()
 }

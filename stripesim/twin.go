@@ -189,14 +189,14 @@ func (tw *Twin) tick() {
 		return
 	}
 	tw.deliveries.retry(now, false)
-	_ = tw.change(now, origin{}, func(*transition) *apiError { return nil })
+	_ = tw.change(now, func(*transition) *apiError { return nil })
 }
 
 // change makes a transition that no request of the API asked for.
-func (tw *Twin) change(now time.Time, who origin, effect func(*transition) *apiError) *apiError {
+func (tw *Twin) change(now time.Time, effect func(*transition) *apiError) *apiError {
 	b := tw.books
 	b.mu.Lock()
-	t := b.begin(now, who)
+	t := b.begin(now, origin{})
 	b.passTime(t)
 	refused := effect(t)
 	sent := tw.commit(t, &batch{})

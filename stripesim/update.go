@@ -14,7 +14,7 @@ func prepareUpdate(c *call, p *params) effect {
 	members, cleared := p.object("metadata")
 	read := *p // the details are read again into the intent, when it is found
 	readDetails(p, &intent{})
-	readMetadata(p, nil)
+	readMetadata(p)
 	expand := readExpand(p, "payment_intent", false)
 	return func(t *transition) (any, *apiError) {
 		in, err := t.intent(c.id)
@@ -46,16 +46,8 @@ func prepareUpdate(c *call, p *params) effect {
 				after.PaymentMethodTypes = automaticTypes(currency)
 			}
 		}
-		if err := checkTypes(after.PaymentMethodTypes, after.Currency); err != nil {
+		if err := t.permissible(&after, after.Customer != in.Customer); err != nil {
 			return nil, err
-		}
-		if err := checkLimits(after.Amount, after.Currency); err != nil {
-			return nil, err
-		}
-		if after.Customer != in.Customer {
-			if err := t.customerExists(after.Customer); err != nil {
-				return nil, err
-			}
 		}
 		m, err := t.method(token, &after)
 		if err != nil {
@@ -104,7 +96,7 @@ func prepareUpdateCharge(c *call, p *params) effect {
 	description, hasDescription := p.text("description")
 	email, hasEmail := p.text("receipt_email")
 	members, _ := p.object("metadata")
-	readMetadata(p, nil)
+	readMetadata(p)
 	expand := readExpand(p, "charge", false)
 	return func(t *transition) (any, *apiError) {
 		ch, found := t.books.charges.find(t.who.scope, c.id)
