@@ -18,10 +18,10 @@ type cli struct {
 	Worker    workerCommand    `cmd:"" help:"Run the Temporal worker, the recovery loops and the dispatcher."`
 	Migrate   migrateCommand   `cmd:"" help:"Bring the database to this binary's schema."`
 	Doctor    doctorCommand    `cmd:"" help:"Check the invariants from outside."`
-	Accounts  accountsCommand  `cmd:"" help:"Stripe accounts: create, replace, resume."`
-	Tenants   tenantsCommand   `cmd:"" help:"Tenants: create."`
-	Keys      keysCommand      `cmd:"" help:"API keys: create, revoke."`
-	Endpoints endpointsCommand `cmd:"" help:"Receivers of messages: create."`
+	Accounts  accountsCommand  `cmd:"" help:"Stripe accounts: list, create, replace, resume."`
+	Tenants   tenantsCommand   `cmd:"" help:"Tenants: list, create."`
+	Keys      keysCommand      `cmd:"" help:"API keys: list, create, revoke."`
+	Endpoints endpointsCommand `cmd:"" help:"Receivers of messages: list, create, disable."`
 	Keyset    keysetCommand    `cmd:"" help:"Print a fresh sealing keyset: a secret, for --keyset-file."`
 }
 

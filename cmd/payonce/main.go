@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -51,7 +52,8 @@ func run(ctx context.Context, arguments []string) int {
 func newParser(ctx context.Context, commands *cli) (*kong.Kong, error) {
 	return kong.New(commands, kong.Name("payonce"),
 		kong.Description("A payments engine in which every intent takes effect exactly once."),
-		kong.BindTo(ctx, (*context.Context)(nil)))
+		kong.BindTo(ctx, (*context.Context)(nil)),
+		kong.BindTo(os.Stdout, (*io.Writer)(nil)))
 }
 
 // helpFor is the command that says what was meant by the wrong arguments.

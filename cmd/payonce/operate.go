@@ -2,15 +2,17 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
 
-	"payonce/internal/app"
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"payonce/internal/seal"
 	"payonce/internal/tenants"
 	"payonce/notifications"
-	"payonce/payments"
 )
 
 type keysetCommand struct{}
@@ -25,115 +27,21 @@ func (keysetCommand) Run() error {
 	return nil
 }
 
-type accountsCommand struct {
-	Create  accountCreateCommand  `cmd:"" help:"Store a Stripe account with its secret key and webhook signing secrets."`
-	Replace accountReplaceCommand `cmd:"" help:"Give a stored account a new secret key and new signing secrets, as when they are rolled."`
-	Resume  accountResumeCommand  `cmd:"" help:"Let the calls of an account out again that Stripe had refused."`
-}
-
-// accountFlags name a Stripe account in one mode.
-type accountFlags struct {
-	Account string `required:"" placeholder:"acct_…" help:"Stripe account."`
-	Live    bool   `help:"Live mode; default is test mode."`
-}
-
-func (f accountFlags) account() payments.Account {
-	return payments.Account{ID: f.Account, Livemode: f.Live}
-}
-
-// secretFlags name the files with the secrets of an account.
-type secretFlags struct {
-	SecretKeyFile      string `required:"" help:"File with the secret key (sk_… or rk_…)."`
-	WebhookSecretsFile string `required:"" help:"File with the signing secrets (whsec_…), one a line, newest first."`
-}
-
-func (f secretFlags) read() (key string, signing []string, err error) {
-	text, err := os.ReadFile(f.SecretKeyFile)
-	if err != nil {
-		return "", nil, fmt.Errorf("secret key: %w", err)
-	}
-	lines, err := os.ReadFile(f.WebhookSecretsFile)
-	if err != nil {
-		return "", nil, fmt.Errorf("signing secrets: %w", err)
-	}
-	if signing = strings.Fields(string(lines)); len(signing) == 0 {
-		return "", nil, fmt.Errorf("signing secrets: %s names none, and every event of the account would be refused", f.WebhookSecretsFile)
-	}
-	return strings.TrimSpace(string(text)), signing, nil
-}
-
-type accountCreateCommand struct {
-	systemFlags
-	accountFlags
-	secretFlags
-}
-
-// Run stores the account.
-func (c *accountCreateCommand) Run(ctx context.Context) error {
-	key, signing, err := c.read()
-	if err != nil {
-		return err
-	}
-	return c.with(ctx, func(system *app.App) error {
-		if err := tenants.CreateAccount(ctx, system.System, system.Sealer, c.account(), key, signing); err != nil {
-			return err
-		}
-		fmt.Printf("account %s stored\n", c.Account)
-		return nil
-	})
-}
-
-type accountReplaceCommand struct {
-	systemFlags
-	accountFlags
-	secretFlags
-}
-
-// Run replaces the secrets. While a signing secret is rolled, the file lists the new one and the old one.
-func (c *accountReplaceCommand) Run(ctx context.Context) error {
-	key, signing, err := c.read()
-	if err != nil {
-		return err
-	}
-	return c.with(ctx, func(system *app.App) error {
-		if err := tenants.ReplaceAccountSecrets(ctx, system.System, system.Sealer, c.account(), key, signing); err != nil {
-			return err
-		}
-		fmt.Printf("account %s has its new secrets\n", c.Account)
-		return nil
-	})
-}
-
-type accountResumeCommand struct {
-	systemFlags
-	accountFlags
-}
-
-// Run resumes the account.
-func (c *accountResumeCommand) Run(ctx context.Context) error {
-	return c.with(ctx, func(system *app.App) error {
-		if err := tenants.ResumeAccount(ctx, system.System, c.account()); err != nil {
-			return err
-		}
-		fmt.Printf("account %s resumed\n", c.Account)
-		return nil
-	})
-}
-
 type tenantsCommand struct {
+	List   tenantListCommand   `cmd:"" help:"List the tenants and the accounts that they are bound to."`
 	Create tenantCreateCommand `cmd:"" help:"Create a tenant bound to a stored account."`
 }
 
 type tenantCreateCommand struct {
-	systemFlags
+	officeFlags
 	accountFlags
 	Name string `required:"" help:"1 to 63 characters of a-z, 0-9 and -."`
 }
 
 // Run creates the tenant and prints its id.
 func (c *tenantCreateCommand) Run(ctx context.Context) error {
-	return c.with(ctx, func(system *app.App) error {
-		id, err := tenants.CreateTenant(ctx, system.System, c.Name, c.account())
+	return c.with(ctx, func(system *pgxpool.Pool) error {
+		id, err := tenants.CreateTenant(ctx, system, c.Name, c.account())
 		if err != nil {
 			return err
 		}
@@ -143,20 +51,21 @@ func (c *tenantCreateCommand) Run(ctx context.Context) error {
 }
 
 type keysCommand struct {
+	List   keyListCommand   `cmd:"" help:"List the API keys, revoked ones too; none is shown itself."`
 	Create keyCreateCommand `cmd:"" help:"Create an API key; it is shown this once."`
-	Revoke keyRevokeCommand `cmd:"" help:"End an API key at once."`
+	Revoke keyRevokeCommand `cmd:"" aliases:"disable" help:"End an API key at once."`
 }
 
 type keyCreateCommand struct {
-	systemFlags
+	officeFlags
 	Tenant string   `required:"" help:"Name of the tenant."`
 	Scopes []string `default:"payments:read,payments:write" help:"What the key permits."`
 }
 
 // Run creates the key and prints it.
 func (c *keyCreateCommand) Run(ctx context.Context) error {
-	return c.with(ctx, func(system *app.App) error {
-		tenant, err := tenants.ByName(ctx, system.System, c.Tenant)
+	return c.with(ctx, func(system *pgxpool.Pool) error {
+		tenant, err := tenants.ByName(ctx, system, c.Tenant)
 		if err != nil {
 			return err
 		}
@@ -164,7 +73,7 @@ func (c *keyCreateCommand) Run(ctx context.Context) error {
 		for i, scope := range c.Scopes {
 			scopes[i] = tenants.Scope(scope)
 		}
-		key, err := tenants.CreateAPIKey(ctx, system.System, tenant.ID, scopes...)
+		key, err := tenants.CreateAPIKey(ctx, system, tenant.ID, scopes...)
 		if err != nil {
 			return err
 		}
@@ -174,51 +83,74 @@ func (c *keyCreateCommand) Run(ctx context.Context) error {
 }
 
 type keyRevokeCommand struct {
-	systemFlags
-	KeyFile string `required:"" help:"File with the key itself: no argument shows it to other users of the machine."`
+	officeFlags
+	ID      uuid.UUID `placeholder:"ID" help:"Id of the key, as payonce keys list shows it."`
+	KeyFile string    `help:"Or a file with the key itself: no argument shows it to other users of the machine."`
 }
 
 // Run revokes the key.
 func (c *keyRevokeCommand) Run(ctx context.Context) error {
-	text, err := os.ReadFile(c.KeyFile)
-	if err != nil {
-		return fmt.Errorf("API key: %w", err)
+	if (c.ID == uuid.Nil) == (c.KeyFile == "") {
+		return errors.New("give either --id (payonce keys list shows it) or --key-file")
 	}
-	return c.with(ctx, func(system *app.App) error {
-		key, err := tenants.FindAPIKey(ctx, system.System, strings.TrimSpace(string(text)))
+	return c.with(ctx, func(system *pgxpool.Pool) error {
+		id, err := c.key(ctx, system)
 		if err != nil {
-			return fmt.Errorf("API key of %s, unknown or revoked: %w", c.KeyFile, err)
-		}
-		if err := tenants.RevokeAPIKey(ctx, system.System, key.ID); err != nil {
 			return err
 		}
-		fmt.Printf("API key %s of tenant %s revoked\n", key.ID, key.Tenant)
+		if err := tenants.RevokeAPIKey(ctx, system, id); err != nil {
+			return err
+		}
+		fmt.Printf("API key %s revoked\n", id)
 		return nil
 	})
 }
 
+func (c *keyRevokeCommand) key(ctx context.Context, system *pgxpool.Pool) (uuid.UUID, error) {
+	if c.KeyFile == "" {
+		return c.ID, nil
+	}
+	text, err := os.ReadFile(c.KeyFile)
+	if err != nil {
+		return uuid.Nil, fmt.Errorf("API key: %w", err)
+	}
+	key, err := tenants.FindAPIKey(ctx, system, strings.TrimSpace(string(text)))
+	if err != nil {
+		return uuid.Nil, fmt.Errorf("API key of %s, unknown or revoked: %w", c.KeyFile, err)
+	}
+	return key.ID, nil
+}
+
 type endpointsCommand struct {
-	Create endpointCreateCommand `cmd:"" help:"Register a receiver of messages; its signing secret is shown this once."`
+	List    endpointListCommand    `cmd:"" help:"List the receivers of messages, disabled ones too."`
+	Create  endpointCreateCommand  `cmd:"" help:"Register a receiver of messages; its signing secret is shown this once."`
+	Disable endpointDisableCommand `cmd:"" help:"Send nothing more to a receiver; what is queued for it is parked."`
 }
 
 type endpointCreateCommand struct {
-	systemFlags
-	Tenant string `required:"" help:"Name of the tenant."`
-	URL    string `required:"" help:"Where messages go: https, and no address of this or a private network."`
+	officeFlags
+	sealFlags
+	Tenant        string   `required:"" help:"Name of the tenant."`
+	URL           string   `required:"" help:"Where messages go: https, and no address of this or a private network."`
+	AllowLoopback []string `env:"PAYONCE_ALLOW_LOOPBACK" placeholder:"HOST:PORT" help:"Receivers on this machine, named one by one; for development."`
 }
 
 // Run registers the endpoint and prints its id and secret.
 func (c *endpointCreateCommand) Run(ctx context.Context) error {
-	return c.with(ctx, func(system *app.App) error {
-		tenant, err := tenants.ByName(ctx, system.System, c.Tenant)
+	sealer, err := c.sealer()
+	if err != nil {
+		return err
+	}
+	addresses, err := notifications.NewAddresses(c.AllowLoopback, nil)
+	if err != nil {
+		return err
+	}
+	return c.with(ctx, func(system *pgxpool.Pool) error {
+		tenant, err := tenants.ByName(ctx, system, c.Tenant)
 		if err != nil {
 			return err
 		}
-		addresses, err := notifications.NewAddresses(c.AllowLoopback, nil)
-		if err != nil {
-			return err
-		}
-		id, secret, err := notifications.Create(ctx, system.System, system.Sealer, addresses, tenant.ID, c.URL)
+		id, secret, err := notifications.Create(ctx, system, sealer, addresses, tenant.ID, c.URL)
 		if err != nil {
 			return err
 		}
@@ -227,12 +159,23 @@ func (c *endpointCreateCommand) Run(ctx context.Context) error {
 	})
 }
 
-// with opens the system for one piece of work.
-func (f systemFlags) with(ctx context.Context, work func(*app.App) error) error {
-	system, err := f.open(ctx)
-	if err != nil {
-		return err
-	}
-	defer system.Close()
-	return work(system)
+type endpointDisableCommand struct {
+	officeFlags
+	Tenant string    `required:"" help:"Name of the tenant."`
+	ID     uuid.UUID `required:"" placeholder:"ID" help:"Id of the endpoint, as payonce endpoints list shows it."`
+}
+
+// Run disables the endpoint.
+func (c *endpointDisableCommand) Run(ctx context.Context) error {
+	return c.with(ctx, func(system *pgxpool.Pool) error {
+		tenant, err := tenants.ByName(ctx, system, c.Tenant)
+		if err != nil {
+			return err
+		}
+		if err := notifications.Disable(ctx, system, tenant.ID, c.ID); err != nil {
+			return fmt.Errorf("endpoint %s of tenant %s: %w", c.ID, c.Tenant, err)
+		}
+		fmt.Printf("endpoint %s disabled\n", c.ID)
+		return nil
+	})
 }

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"payonce/internal/tenants"
+	"payonce/payments"
+)
+
+type accountsCommand struct {
+	List    accountListCommand    `cmd:"" help:"List the stored accounts, their tenants and whether their calls go out."`
+	Create  accountCreateCommand  `cmd:"" help:"Store a Stripe account with its secret key and webhook signing secrets."`
+	Replace accountReplaceCommand `cmd:"" help:"Give a stored account a new secret key and new signing secrets, as when they are rolled."`
+	Resume  accountResumeCommand  `cmd:"" help:"Let the calls of an account out again that Stripe had refused."`
+}
+
+// accountFlags name a Stripe account in one mode.
+type accountFlags struct {
+	Account string `required:"" placeholder:"acct_…" help:"Stripe account."`
+	Live    bool   `help:"Live mode; default is test mode."`
+}
+
+func (f accountFlags) account() payments.Account {
+	return payments.Account{ID: f.Account, Livemode: f.Live}
+}
+
+// secretFlags name the files with the secrets of an account.
+type secretFlags struct {
+	SecretKeyFile      string `required:"" help:"File with the secret key (sk_… or rk_…)."`
+	WebhookSecretsFile string `required:"" help:"File with the signing secrets (whsec_…), one a line, newest first."`
+}
+
+func (f secretFlags) read() (key string, signing []string, err error) {
+	text, err := os.ReadFile(f.SecretKeyFile)
+	if err != nil {
+		return "", nil, fmt.Errorf("secret key: %w", err)
+	}
+	lines, err := os.ReadFile(f.WebhookSecretsFile)
+	if err != nil {
+		return "", nil, fmt.Errorf("signing secrets: %w", err)
+	}
+	if signing = strings.Fields(string(lines)); len(signing) == 0 {
+		return "", nil, fmt.Errorf("signing secrets: %s names none, and every event of the account would be refused", f.WebhookSecretsFile)
+	}
+	return strings.TrimSpace(string(text)), signing, nil
+}
+
+type accountCreateCommand struct {
+	officeFlags
+	sealFlags
+	accountFlags
+	secretFlags
+}
+
+// Run stores the account.
+func (c *accountCreateCommand) Run(ctx context.Context) error {
+	key, signing, err := c.read()
+	if err != nil {
+		return err
+	}
+	sealer, err := c.sealer()
+	if err != nil {
+		return err
+	}
+	return c.with(ctx, func(system *pgxpool.Pool) error {
+		if err := tenants.CreateAccount(ctx, system, sealer, c.account(), key, signing); err != nil {
+			return err
+		}
+		fmt.Printf("account %s stored\n", c.Account)
+		return nil
+	})
+}
+
+type accountReplaceCommand struct {
+	officeFlags
+	sealFlags
+	accountFlags
+	secretFlags
+}
+
+// Run replaces the secrets. While a signing secret is rolled, the file lists the new one and the old one.
+func (c *accountReplaceCommand) Run(ctx context.Context) error {
+	key, signing, err := c.read()
+	if err != nil {
+		return err
+	}
+	sealer, err := c.sealer()
+	if err != nil {
+		return err
+	}
+	return c.with(ctx, func(system *pgxpool.Pool) error {
+		if err := tenants.ReplaceAccountSecrets(ctx, system, sealer, c.account(), key, signing); err != nil {
+			return err
+		}
+		fmt.Printf("account %s has its new secrets\n", c.Account)
+		return nil
+	})
+}
+
+type accountResumeCommand struct {
+	officeFlags
+	accountFlags
+}
+
+// Run resumes the account.
+func (c *accountResumeCommand) Run(ctx context.Context) error {
+	return c.with(ctx, func(system *pgxpool.Pool) error {
+		if err := tenants.ResumeAccount(ctx, system, c.account()); err != nil {
+			return err
+		}
+		fmt.Printf("account %s resumed\n", c.Account)
+		return nil
+	})
+}
