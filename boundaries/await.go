@@ -3,15 +3,17 @@ package boundaries
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"payonce/payments"
 )
 
-// Await back-off while nobody in this process settles the record.
+// Await back-off: while a worker of this process settles most records it wakes the waiter, and the polls are for what another settles.
 const (
-	awaitFirst = 5 * time.Millisecond
-	awaitLast  = 200 * time.Millisecond
+	awaitFirst     = 10 * time.Millisecond
+	awaitFirstHere = 100 * time.Millisecond
+	awaitLast      = 200 * time.Millisecond
 )
 
 // Await waits on the record until it has an answer, or ctx ends: then the answer is nil and the error too. It is woken at once by a settlement
@@ -19,9 +21,13 @@ const (
 func (c *Commands) Await(ctx context.Context, claim Claim) (*Answer, error) {
 	woken, stop := c.settled.Watch(claim.Record)
 	defer stop()
-	timer := time.NewTimer(awaitFirst)
+	first := awaitFirst
+	if c.settled.here.Load() {
+		first = awaitFirstHere
+	}
+	timer := time.NewTimer(first)
 	defer timer.Stop()
-	for pause := awaitFirst; ; pause = min(2*pause, awaitLast) {
+	for pause := first; ; pause = min(2*pause, awaitLast) {
 		select {
 		case <-ctx.Done():
 			return nil, nil
@@ -43,7 +49,11 @@ func (c *Commands) Await(ctx context.Context, claim Claim) (*Answer, error) {
 type Settled struct {
 	mutex   sync.Mutex
 	waiters map[payments.RecordID]map[chan struct{}]struct{}
+	here    atomic.Bool // a worker runs in this process
 }
+
+// SetHere says whether a worker runs in this process, so that most settlements are announced here.
+func (s *Settled) SetHere(here bool) { s.here.Store(here) }
 
 // NewSettled makes one for a process.
 func NewSettled() *Settled {

@@ -54,10 +54,23 @@ type met struct {
 	attended bool
 }
 
+// errClaimTaken is the SQLSTATE of payonce.claimed_alone: another claim of the owner key was first.
+const errClaimTaken = "PO001"
+
 // meet reads what the key names. A read decides nothing by finding nothing: the insert does.
 func (c *Commands) meet(ctx context.Context, tenant payments.TenantID, operation payments.Operation, key CallerKey) (*met, error) {
-	var found *met
-	err := postgres.ForTenant(ctx, c.pool, tenant.UUID, func(batch *pgx.Batch) {
+	found, _, err := c.meetEither(ctx, tenant, operation, key, payments.RecordID{})
+	return found, err
+}
+
+// meetEither also tells whether the record is there: then a fresh key is claimed in a transaction, to be compared first.
+func (c *Commands) meetEither(ctx context.Context, tenant payments.TenantID, operation payments.Operation, key CallerKey, record payments.RecordID,
+) (found *met, taken bool, err error) {
+	err = postgres.ForTenant(ctx, c.pool, tenant.UUID, func(batch *pgx.Batch) {
+		if record != (payments.RecordID{}) {
+			batch.Queue(`SELECT EXISTS (SELECT FROM payonce.idempotency_records WHERE id = $1)`, record.UUID).QueryRow(
+				func(row pgx.Row) error { return row.Scan(&taken) })
+		}
 		batch.Queue(`
 			SELECT k.record, r.payment, k.request_hash, k.request_hash_version, r.status,
 			       k.response_code, k.response_headers, k.response_body,
@@ -76,9 +89,9 @@ func (c *Commands) meet(ctx context.Context, tenant payments.TenantID, operation
 		})
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read caller's key: %w", err)
+		return nil, false, fmt.Errorf("read caller's key: %w", err)
 	}
-	return found, nil
+	return found, taken, nil
 }
 
 // answerMet says what a key that exists gets: content before status.

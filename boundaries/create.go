@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"payonce/internal/postgres"
 	"payonce/payments"
@@ -21,14 +22,15 @@ func (c *Commands) ClaimCreate(ctx context.Context, tenant payments.TenantID, ke
 ) (Claim, error) {
 	claim := Claim{Tenant: tenant, Operation: payments.OperationCreate}
 	for range maxClaimTries {
-		found, err := c.meet(ctx, tenant, payments.OperationCreate, key)
+		first := RecordID(tenant, payments.OperationCreate, CreateOwnerKey(command.Reference, 1))
+		found, taken, err := c.meetEither(ctx, tenant, payments.OperationCreate, key, first)
 		if err != nil {
 			return Claim{}, err
 		}
 		if found != nil {
 			return c.answerMet(ctx, claim, key, normalised, *found, attendedFor)
 		}
-		claimed, err := c.insertCreate(ctx, claim, key, command, normalised, attendedFor)
+		claimed, err := c.insertCreate(ctx, claim, key, command, normalised, attendedFor, taken)
 		if err != nil {
 			return Claim{}, err
 		}
@@ -39,11 +41,17 @@ func (c *Commands) ClaimCreate(ctx context.Context, tenant payments.TenantID, ke
 	return Claim{}, errors.New("the caller's key was swept and made anew too often: try again")
 }
 
-// insertCreate inserts key, record, payment and, with a method, the first confirm in one transaction. It returns nil when the key exists
+// insertCreate inserts key, record, payment and, with a method, the first confirm in one transaction; taken says that the reference has a record. It returns nil when the key exists
 // after all.
 func (c *Commands) insertCreate(ctx context.Context, claim Claim, key CallerKey, command payments.CreateCommand, normalised Normalised,
-	attendedFor time.Duration,
+	attendedFor time.Duration, taken bool,
 ) (*Claim, error) {
+	if command.Replaces == nil && !taken {
+		claimed, taken, err := c.claimAlone(ctx, claim, key, command, normalised, attendedFor)
+		if err != nil || !taken {
+			return claimed, err
+		}
+	}
 	var claimed *Claim
 	err := postgres.InTransaction(ctx, c.pool, func(tx pgx.Tx) error {
 		claimed = nil
@@ -78,6 +86,28 @@ func (c *Commands) insertCreate(ctx context.Context, claim Claim, key CallerKey,
 	}
 	claimed.Answer, err = c.copyAnswer(ctx, *claimed, key)
 	return claimed, err
+}
+
+// claimAlone claims the first attempt of a reference in one statement and one round trip. taken tells that the reference has a record already: that
+// one is met in a transaction. A nil claim says that the key exists after all.
+func (c *Commands) claimAlone(ctx context.Context, claim Claim, key CallerKey, command payments.CreateCommand, normalised Normalised,
+	attendedFor time.Duration,
+) (claimed *Claim, taken bool, err error) {
+	rows, err := c.newCreate(claim.Tenant, command, normalised, 1)
+	if err != nil {
+		return nil, false, err
+	}
+	claim.Record, claim.Payment, claim.Outcome = rows.record, rows.payment, Acquired
+	keyInserted, _, err := c.insertRows(ctx, c.pool, claim, key, command, normalised, rows, attendedFor)
+	var refused *pgconn.PgError
+	switch {
+	case errors.As(err, &refused) && refused.Code == errClaimTaken:
+		return nil, true, nil
+	case err != nil || !keyInserted:
+		return nil, false, err
+	default:
+		return &claim, false, nil
+	}
 }
 
 // nextAttempt is 1, or one more than that of the payment which the command replaces: that one is locked, has the same reference and
@@ -175,7 +205,7 @@ func paymentCallKey(tenant payments.TenantID, payment payments.PaymentID, operat
 }
 
 // insertRows is the claim: one statement, in which the key's unique index and then the record's decide.
-func (c *Commands) insertRows(ctx context.Context, tx pgx.Tx, claim Claim, key CallerKey, command payments.CreateCommand, normalised Normalised,
+func (c *Commands) insertRows(ctx context.Context, db postgres.Batcher, claim Claim, key CallerKey, command payments.CreateCommand, normalised Normalised,
 	rows createRows, attendedFor time.Duration,
 ) (keyInserted, recordInserted bool, err error) {
 	var replaces *uuid.UUID
@@ -186,7 +216,8 @@ func (c *Commands) insertRows(ctx context.Context, tx pgx.Tx, claim Claim, key C
 	if metadata == nil {
 		metadata = map[string]string{}
 	}
-	err = postgres.ForTenant(ctx, tx, claim.Tenant.UUID, func(batch *pgx.Batch) {
+	_, inTransaction := db.(pgx.Tx)
+	err = postgres.ForTenant(ctx, db, claim.Tenant.UUID, func(batch *pgx.Batch) {
 		batch.Queue(claimCreate,
 			claim.Tenant.UUID, claim.Operation, string(key), normalised.Hash.Sum[:], normalised.Hash.Version, // 1-5
 			rows.record.UUID, string(rows.owner), rows.key, rows.sealedCommand, rows.payment.UUID, // 6-10
@@ -194,7 +225,7 @@ func (c *Commands) insertRows(ctx context.Context, tx pgx.Tx, claim Claim, key C
 			command.Reference, rows.attempt, replaces, command.Amount, command.Currency, rows.captureMethod, command.Description, // 17-23
 			metadata, rows.sealedEmail, rows.lastCommand, // 24-26
 			c.timing.ReplayWindow, c.timing.CommandDeadline, attendedFor, c.timing.WakeAfter, // 27-30
-			payments.OperationConfirm, // 31
+			payments.OperationConfirm, inTransaction, // 31-32
 		).QueryRow(func(row pgx.Row) error { return row.Scan(&keyInserted, &recordInserted) })
 	})
 	if err != nil {
@@ -233,4 +264,5 @@ const claimCreate = `
 		SELECT $11, $1, $31, $12, $13, $14, $15, $16, 'in_progress',
 			'payment', $10, $10, 2, now + $28::interval, 'caller', now
 		FROM at, record WHERE $11::uuid IS NOT NULL)
-	SELECT EXISTS (SELECT FROM key), EXISTS (SELECT FROM record)`
+	SELECT CASE WHEN $32 THEN key_inserted ELSE payonce.claimed_alone(key_inserted, record_inserted) END, record_inserted
+	FROM (SELECT EXISTS (SELECT FROM key) AS key_inserted, EXISTS (SELECT FROM record) AS record_inserted) inserted`

@@ -39,10 +39,9 @@ func (d *Dispatcher) claim(ctx context.Context, busy map[uuid.UUID]int, limit in
 			CROSS JOIN LATERAL (
 				SELECT n.id, n.next_try_at FROM payonce.notifications n
 				WHERE n.endpoint = e.id AND n.next_try_at <= (SELECT now FROM clock)
-					AND NOT EXISTS (
-						SELECT FROM payonce.notifications earlier
-						WHERE earlier.payment = n.payment AND earlier.endpoint = n.endpoint AND earlier.status = 'queued'
-							AND earlier.sequence < n.sequence)
+					AND n.sequence = ( -- a sub-select: as an anti join it would be one scan of the whole table
+						SELECT min(open.sequence) FROM payonce.notifications open
+						WHERE open.payment = n.payment AND open.endpoint = n.endpoint AND open.status = 'queued')
 				ORDER BY n.next_try_at
 				LIMIT greatest($3 - coalesce(busy.sends, 0), 0)
 				FOR UPDATE SKIP LOCKED

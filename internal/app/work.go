@@ -61,6 +61,8 @@ func (a *App) runWorker(ctx context.Context, state *temporal, eager bool) error 
 func (a *App) awaitWorker(ctx context.Context, w sdkworker.Worker, fatal <-chan error, state *temporal, eager bool) error {
 	a.waker.SetEager(eager)
 	defer a.waker.SetEager(false)
+	a.settled.SetHere(true)
+	defer a.settled.SetHere(false)
 	a.Log.Info("worker started", "task_queue", a.Config.TaskQueue)
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
