@@ -80,6 +80,8 @@ func bindValue(path string, v value, target reflect.Value) error {
 		return bindInteger(path, v, target)
 	case reflect.Map:
 		return bindStrings(path, v, target)
+	case reflect.Slice:
+		return bindList(path, v, target)
 	case reflect.Struct:
 		if v.kind != kindObject {
 			return mustBe(path, kindObject, v)
@@ -101,7 +103,7 @@ func bindInteger(path string, v value, target reflect.Value) error {
 	}
 	number, err := strconv.ParseInt(v.text, 10, 64)
 	if err != nil || number > MaxInteger || number < -MaxInteger {
-		return &FieldError{Field: path, Reason: fmt.Sprintf("must be between %d and %d", -MaxInteger, MaxInteger)}
+		return &FieldError{Field: path, Reason: "is out of range"}
 	}
 	target.SetInt(number)
 	return nil
@@ -125,6 +127,25 @@ func bindStrings(path string, v value, target reflect.Value) error {
 		}
 	}
 	target.Set(reflect.ValueOf(strings))
+	return nil
+}
+
+// bindList takes an array of strings. Only a member can be absent, so an element is not null.
+func bindList(path string, v value, target reflect.Value) error {
+	if target.Type() != reflect.TypeFor[[]string]() {
+		panic(fmt.Sprintf("strictjson: %s: a field cannot be a %s", path, target.Type()))
+	}
+	if v.kind != kindArray {
+		return mustBe(path, kindArray, v)
+	}
+	list := make([]string, 0, len(v.elements))
+	for _, element := range v.elements {
+		if element.kind != kindString {
+			return mustBe(path, kindString, element)
+		}
+		list = append(list, element.text)
+	}
+	target.Set(reflect.ValueOf(list))
 	return nil
 }
 

@@ -127,21 +127,23 @@ func (p *parser) object(path string, depth int) (value, error) {
 	}
 }
 
-// array checks the elements and drops them: no field holds an array yet, so bind refuses it by its kind.
 func (p *parser) array(path string, depth int) (value, error) {
+	array := value{kind: kindArray}
 	p.at++ // [
 	p.space()
 	if p.take("]") {
-		return value{kind: kindArray}, nil
+		return array, nil
 	}
 	for {
 		p.space()
-		if _, err := p.value(path, depth+1); err != nil {
+		element, err := p.value(path, depth+1)
+		if err != nil {
 			return value{}, err
 		}
+		array.elements = append(array.elements, element)
 		p.space()
 		if p.take("]") {
-			return value{kind: kindArray}, nil
+			return array, nil
 		}
 		if !p.take(",") {
 			return value{}, notJSON(path)

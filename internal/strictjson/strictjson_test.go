@@ -15,6 +15,7 @@ type order struct {
 	Amount      *int64            `json:"amount"`
 	OffSession  *bool             `json:"off_session"`
 	Metadata    map[string]string `json:"metadata"`
+	Kinds       []string          `json:"kinds"`
 	Destination *struct {
 		Account *string `json:"account"`
 	} `json:"destination"`
@@ -30,26 +31,29 @@ func decode(text string) (order, error) {
 
 func TestDecodesEveryKindOfField(t *testing.T) {
 	got, err := decode(` {"reference":"o\u002d1 \ud83d\ude00\n","amount":-9007199254740991,"off_session":true,
-		"metadata":{"a":"1","A":""},"destination":{"account":"x"}} ` + "\r\n")
+		"metadata":{"a":"1","A":""},"kinds":["b","a","b"],"destination":{"account":"x"}} ` + "\r\n")
 
 	require.NoError(t, err)
 	require.Equal(t, "o-1 😀\n", *got.Reference)
 	require.Equal(t, -strictjson.MaxInteger, *got.Amount)
 	require.True(t, *got.OffSession)
 	require.Equal(t, map[string]string{"a": "1", "A": ""}, got.Metadata)
+	require.Equal(t, []string{"b", "a", "b"}, got.Kinds)
 	require.Equal(t, "x", *got.Destination.Account)
 }
 
 func TestNullIsAbsentAndAnEmptyStringIsNot(t *testing.T) {
 	absent, err := decode(`{}`)
 	require.NoError(t, err)
-	null, err := decode(`{"reference":null,"amount":null,"off_session":null,"metadata":null,"destination":null}`)
+	null, err := decode(`{"reference":null,"amount":null,"off_session":null,"metadata":null,"kinds":null,"destination":null}`)
 	require.NoError(t, err)
 	require.Equal(t, absent, null)
 
-	empty, err := decode(`{"reference":"","metadata":{"gone":null}}`)
+	empty, err := decode(`{"reference":"","metadata":{"gone":null},"kinds":[]}`)
 	require.NoError(t, err)
 	require.Empty(t, *empty.Reference)
+	require.NotNil(t, empty.Kinds)
+	require.Empty(t, empty.Kinds)
 	require.Empty(t, empty.Metadata)
 }
 
@@ -69,9 +73,9 @@ func TestRefusesWhatTwoReadersCouldUnderstandDifferently(t *testing.T) {
 		"minus zero":                  {`{"amount":-0}`, "amount", "plain integer"},
 		"decimal price":               {`{"amount":19.99}`, "amount", "plain integer"},
 		"integer as string":           {`{"amount":"1000"}`, "amount", "not a string"},
-		"beyond 2^53-1":               {`{"amount":9007199254740992}`, "amount", "between"},
-		"below -(2^53-1)":             {`{"amount":-9007199254740992}`, "amount", "between"},
-		"beyond 64 bits":              {`{"amount":99999999999999999999}`, "amount", "between"},
+		"beyond 2^53-1":               {`{"amount":9007199254740992}`, "amount", "out of range"},
+		"below -(2^53-1)":             {`{"amount":-9007199254740992}`, "amount", "out of range"},
+		"beyond 64 bits":              {`{"amount":99999999999999999999}`, "amount", "out of range"},
 		"leading zero":                {`{"amount":01}`, "amount", "well-formed"},
 		"plus sign":                   {`{"amount":+1}`, "amount", "well-formed"},
 		"hexadecimal":                 {`{"amount":0x10}`, "amount", "well-formed"},
@@ -120,6 +124,10 @@ func TestRefusesWhatTwoReadersCouldUnderstandDifferently(t *testing.T) {
 		"array for a map":             {`{"metadata":["a"]}`, "metadata", "must be an object, not an array"},
 		"number in a map":             {`{"metadata":{"n":1}}`, "metadata.n", "must be a string, not a number"},
 		"object in a map":             {`{"metadata":{"n":{}}}`, "metadata.n", "must be a string, not an object"},
+		"string for a list":           {`{"kinds":"a"}`, "kinds", "must be an array, not a string"},
+		"number in a list":            {`{"kinds":["a",1]}`, "kinds", "must be a string, not a number"},
+		"null in a list":              {`{"kinds":[null]}`, "kinds", "must be a string, not null"},
+		"list in a list":              {`{"kinds":[["a"]]}`, "kinds", "must be a string, not an array"},
 		"string for an object":        {`{"destination":"x"}`, "destination", "must be an object, not a string"},
 		"fault inside a refused kind": {`{"metadata":[{"a":1,"a":2}]}`, "metadata.a", "given twice"},
 	} {

@@ -20,10 +20,11 @@ func (k kind) String() string {
 
 // value is a parsed JSON value. Members keep the order of the document, so that the first fault is the one reported.
 type value struct {
-	kind    kind
-	boolean bool
-	text    string // of a string, decoded; of a number, as written
-	members []member
+	kind     kind
+	boolean  bool
+	text     string // of a string, decoded; of a number, as written
+	elements []value
+	members  []member
 }
 
 type member struct {
