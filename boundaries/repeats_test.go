@@ -33,5 +33,5 @@ func TestCountsOutliveADatabaseThatIsAway(t *testing.T) {
 	cancel()
 	require.NoError(t, repeats.Run(ended, away, time.Hour, slog.New(slog.DiscardHandler)))
 	require.NoError(t, repeats.Write(t.Context(), s.App.System))
-	require.Equal(t, 1, s.Count(`SELECT suppressed FROM payonce.idempotency_records WHERE id = $1`, record.UUID))
+	require.Equal(t, s.Times, s.Count(`SELECT suppressed FROM payonce.idempotency_records WHERE id = $1`, record.UUID))
 }

@@ -99,7 +99,7 @@ func withConnected(t *testing.T) (s *system.System, apiKey string) {
 	require.NoError(t, err)
 	s.StartAPI()
 	_, err = s.Twin.AddEndpoint(t.Context(), control.Endpoint{
-		ID: "we_platform", URL: s.URL + "/webhooks/stripe", Secret: system.WebhookSecret, Account: system.AccountID, Connect: true,
+		ID: "we_platform", URL: s.Door, Secret: system.WebhookSecret, Account: system.AccountID, Connect: true,
 	})
 	require.NoError(t, err)
 	s.StartWorker()

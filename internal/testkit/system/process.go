@@ -49,8 +49,9 @@ func (s *System) ServeProcess() *Process {
 	_, address, found := strings.Cut(process.Line, "http://")
 	require.True(s.t, found, process.Line)
 	s.URL = "http://" + address
+	s.Door = s.doorOf(s.URL)
 	_, err := s.Twin.AddEndpoint(s.t.Context(), control.Endpoint{
-		ID: "we_payonce", URL: s.doorOf(s.URL), Secret: WebhookSecret, Account: AccountID,
+		ID: "we_payonce", URL: s.Door, Secret: WebhookSecret, Account: AccountID,
 	})
 	require.NoError(s.t, err)
 	return process

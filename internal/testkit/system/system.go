@@ -48,7 +48,9 @@ type System struct {
 	Tenant   payments.TenantID
 	APIKey   string
 	URL      string        // of the API, once it is served
+	Door     string        // where Stripe sends its events for the newest API
 	HTTP     *http.Client  // carries the test's requests to payonce
+	Times    int           // how often each POST to payonce is sent, Stripe's included: once, or twice (see TwiceVariable)
 	Owner    *pgxpool.Pool // for looking at everything
 
 	t testing.TB
@@ -60,7 +62,8 @@ type Option func(*app.Config)
 // New builds the surroundings and a tenant with one receiver; nothing of payonce runs yet.
 func New(t testing.TB, options ...Option) *System {
 	t.Helper()
-	s := &System{t: t, DB: pg.NewDatabase(t), HTTP: carrier(t)}
+	s := &System{t: t, DB: pg.NewDatabase(t)}
+	s.HTTP, s.Times = carrier(t)
 	s.Owner = s.pool(s.DB.OwnerURL)
 	s.startTwin()
 	s.Receiver = newReceiver(t)
@@ -107,8 +110,9 @@ func (s *System) StartAPI() Stop {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(s.t, err)
 	s.URL = "http://" + listener.Addr().String()
+	s.Door = s.doorOf(s.URL)
 	_, err = s.Twin.AddEndpoint(s.t.Context(), control.Endpoint{
-		ID: "we_payonce", URL: s.doorOf(s.URL), Secret: WebhookSecret, Account: AccountID,
+		ID: "we_payonce", URL: s.Door, Secret: WebhookSecret, Account: AccountID,
 	})
 	require.NoError(s.t, err)
 	return s.run(func(ctx context.Context) error { return s.App.Serve(ctx, listener) })

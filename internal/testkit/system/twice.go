@@ -39,13 +39,13 @@ func sendsTwice(t testing.TB) bool {
 	return true
 }
 
-// carrier is what carries the test's requests to payonce.
-func carrier(t testing.TB) *http.Client {
+// carrier is what carries the test's requests to payonce, and how often it sends a POST.
+func carrier(t testing.TB) (client *http.Client, times int) {
 	t.Helper()
 	if sendsTwice(t) {
-		return &http.Client{Transport: &twice{t: t, next: http.DefaultTransport}}
+		return &http.Client{Transport: &twice{t: t, next: http.DefaultTransport}}, 2
 	}
-	return http.DefaultClient
+	return http.DefaultClient, 1
 }
 
 // twice is a line to payonce on which every POST arrives twice with the same bytes: at once, or the second after the answer to the first. Which
