@@ -1,6 +1,7 @@
 package doctor_test
 
 import (
+	"bytes"
 	"slices"
 	"testing"
 	"time"
@@ -97,7 +98,13 @@ func TestWithoutThePermissionToSeeSessionsTheDoctorSaysSo(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, violationsOf(report))
 	sessions := report.Checks[slices.IndexFunc(report.Checks, func(c doctor.Check) bool { return c.Name == "sessions" })]
-	require.Contains(t, sessions.Skipped, "pg_read_all_stats")
+	require.Contains(t, sessions.Skipped, "GRANT pg_read_all_stats TO payonce_system")
+	require.Equal(t, 1, report.Blind())
+	require.Contains(t, report.String(), "1 could not look")
+	var table bytes.Buffer
+	doctor.WriteTable(&table, report)
+	require.Contains(t, table.String(), "could not look: sessions: payonce_system may not see")
+	require.Contains(t, table.String(), "could_not_look=1")
 	require.Zero(t, sessions.Examined)
 }
 

@@ -49,10 +49,21 @@ func (r Report) Violations() int {
 // Healthy tells whether no check found a violation.
 func (r Report) Healthy() bool { return r.Violations() == 0 }
 
+// Blind counts the checks that could not look: what they ask may be otherwise.
+func (r Report) Blind() int {
+	blind := 0
+	for _, check := range r.Checks {
+		if check.Skipped != "" {
+			blind++
+		}
+	}
+	return blind
+}
+
 // String lists the violations, one a line.
 func (r Report) String() string {
 	if r.Healthy() {
-		return fmt.Sprintf("%d checks found nothing wrong", len(r.Checks))
+		return fmt.Sprintf("%d checks found nothing wrong, %d could not look", len(r.Checks)-r.Blind(), r.Blind())
 	}
 	var lines strings.Builder
 	for _, check := range r.Checks {

@@ -20,12 +20,16 @@ type session struct {
 // lasts counts; sessions are on wall time, whatever the offset of payonce.clock().
 func (e *examiner) sessions(ctx context.Context) error {
 	c := e.check("sessions", 6, "no session stays idle in a transaction")
-	var permitted bool
-	if err := e.Owner.QueryRow(ctx, `SELECT pg_has_role(current_user, 'pg_read_all_stats', 'USAGE')`).Scan(&permitted); err != nil {
+	var (
+		role      string
+		permitted bool
+	)
+	err := e.Owner.QueryRow(ctx, `SELECT quote_ident(current_user), pg_has_role(current_user, 'pg_read_all_stats', 'USAGE')`).Scan(&role, &permitted)
+	if err != nil {
 		return fmt.Errorf("check %s: %w", c.Name, err)
 	}
 	if !permitted {
-		c.Skipped = "the role may not see other sessions: grant it pg_read_all_stats"
+		c.Skipped = fmt.Sprintf("%s may not see other sessions; as a superuser: GRANT pg_read_all_stats TO %s", role, role)
 		return nil
 	}
 	bound := e.Timing.IdleTransaction

@@ -24,7 +24,13 @@ func WriteTable(w io.Writer, r Report) {
 	if unshown := r.NoteTotal - len(r.Notes); unshown > 0 {
 		fmt.Fprintf(w, "and %d more notes\n", unshown)
 	}
-	fmt.Fprintf(w, "doctor: checks=%d examined=%d violations=%d notes=%d\n", len(r.Checks), r.examined(), r.Violations(), r.NoteTotal)
+	for _, c := range r.Checks {
+		if c.Skipped != "" {
+			fmt.Fprintf(w, "could not look: %s: %s\n", c.Name, c.Skipped)
+		}
+	}
+	fmt.Fprintf(w, "doctor: checks=%d could_not_look=%d examined=%d violations=%d notes=%d\n",
+		len(r.Checks), r.Blind(), r.examined(), r.Violations(), r.NoteTotal)
 }
 
 func (c Check) result() string {
@@ -32,7 +38,7 @@ func (c Check) result() string {
 	case c.Total > 0:
 		return fmt.Sprintf("%d VIOLATIONS", c.Total)
 	case c.Skipped != "":
-		return "looked at nothing: " + c.Skipped
+		return "COULD NOT LOOK (see below)"
 	case c.Examined == 0:
 		return "looked at nothing: there is none"
 	default:
