@@ -61,6 +61,9 @@ func (s *Stack) openDatabase(ctx context.Context) error {
 	if err := postgres.Migrate(ctx, s.adminURL); err != nil {
 		return err
 	}
+	if err := s.letOwnerSeeSessions(ctx); err != nil {
+		return err
+	}
 	var err error
 	if s.Reader, err = openPool(ctx, s.adminURL); err != nil {
 		return err
@@ -73,6 +76,23 @@ func (s *Stack) openDatabase(ctx context.Context) error {
 		return err
 	}
 	return s.openSealer(ctx)
+}
+
+// letOwnerSeeSessions lets the doctor, which runs as the owner, see sessions that stay idle in a transaction. On a server that was given, who may
+// see what is not ours to decide, and the doctor says that it could not look.
+func (s *Stack) letOwnerSeeSessions(ctx context.Context) error {
+	if s.clusterDir == "" {
+		return nil
+	}
+	conn, err := pgx.Connect(ctx, s.adminURL)
+	if err != nil {
+		return fmt.Errorf("postgres: %w", err)
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	if _, err := conn.Exec(ctx, `GRANT pg_read_all_stats TO `+postgres.RoleOwner); err != nil {
+		return fmt.Errorf("let %s see sessions: %w", postgres.RoleOwner, err)
+	}
+	return nil
 }
 
 func openPool(ctx context.Context, url string) (*pgxpool.Pool, error) {
