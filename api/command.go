@@ -47,7 +47,6 @@ func commandAnswers(schemas huma.Registry, done string) map[string]*huma.Respons
 	answers := map[string]*huma.Response{
 		"200": paymentAnswer(schemas, "The replay window is over: the payment as it is now", replayed),
 		"202": paymentAnswer(schemas, "No outcome yet; never stored. The payment as it is now", moves),
-		"402": {Description: "The provider refused for good (`provider_refused`), stored: the payment failed", Headers: replayed},
 	}
 	answers[done] = paymentAnswer(schemas, "The outcome, stored: a success or a decline", replayed)
 	return answers
@@ -57,7 +56,8 @@ func commandAnswers(schemas huma.Registry, done string) map[string]*huma.Respons
 func commandCodes() []code {
 	return []code{
 		codeBodyInvalid, codeFieldInvalid, codeCardDataRefused, codeKeyMissing, codeKeyInvalid, codePreferInvalid, codeQueryRefused,
-		codeUnauthorized, codeForbiddenScope, codeInProgress, codeBodyTooLarge, codeMediaTypeUnsupported, codeKeyReused, codeUnavailable,
+		codeUnauthorized, codeForbiddenScope, codeInProgress, codeBodyTooSlow, codeBodyTooLarge, codeMediaTypeUnsupported,
+		codeKeyReused, codeUnavailable,
 	}
 }
 
@@ -136,7 +136,7 @@ func (a *api) await(w http.ResponseWriter, r *http.Request, claim boundaries.Cla
 	a.wake(r, claim)
 	answer, err := a.Commands.Await(ctx, claim)
 	if answer != nil {
-		send(w, answer)
+		send(w, claim.Payment, answer)
 		return nil
 	}
 	a.leave(r, claim)
@@ -178,14 +178,17 @@ func (a *api) detached(r *http.Request) (context.Context, context.CancelFunc) {
 func (a *api) replay(w http.ResponseWriter, r *http.Request, claim boundaries.Claim) error {
 	w.Header().Set(headerReplayed, "true")
 	if claim.Answer != nil {
-		send(w, claim.Answer)
+		send(w, claim.Payment, claim.Answer)
 		return nil
 	}
 	return a.showPayment(w, r, claim.Tenant, claim.Payment, http.StatusOK)
 }
 
-// send sends a stored answer as it is.
-func send(w http.ResponseWriter, answer *boundaries.Answer) {
+// send sends a stored answer as it is. A refusal says beside it where the payment is, as every refusal does.
+func send(w http.ResponseWriter, payment payments.PaymentID, answer *boundaries.Answer) {
+	if answer.Code >= http.StatusBadRequest {
+		w.Header().Set("Location", location(payment))
+	}
 	contentType := "application/json"
 	for name, value := range answer.Headers {
 		if http.CanonicalHeaderKey(name) == "Content-Type" {

@@ -31,7 +31,8 @@ func describeConfirmPayment(schemas huma.Registry) huma.Operation {
 			Content:  map[string]*huma.MediaType{"application/json": {Schema: schemas.Schema(reflect.TypeFor[confirmBody](), true, "ConfirmPayment")}},
 		},
 		Responses: problemAnswers(schemas, commandAnswers(schemas, "200"),
-			append(commandCodes(), codePaymentNotFound, codeReferenceConflict, codePaymentSucceeded, codePaymentEnded, codeUnexpectedState)...),
+			append(commandCodes(), codeProviderRefused, codeExpiredUnsent, codePaymentNotFound, codeReferenceConflict, codePaymentSucceeded,
+				codePaymentEnded, codeUnexpectedState)...),
 	}
 }
 

@@ -25,7 +25,7 @@ func describeCreatePayment(schemas huma.Registry) huma.Operation {
 			Content:  map[string]*huma.MediaType{"application/json": {Schema: schemas.Schema(reflect.TypeFor[createBody](), true, "CreatePayment")}},
 		},
 		Responses: problemAnswers(schemas, commandAnswers(schemas, "201"),
-			append(commandCodes(), codeReferenceConflict, codeReferenceEnded, codeReplacesUnknown)...),
+			append(commandCodes(), codeProviderRefused, codeExpiredUnsent, codeReferenceConflict, codeReferenceEnded, codeReplacesUnknown)...),
 	}
 }
 

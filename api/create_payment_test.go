@@ -298,18 +298,21 @@ func TestSpellingsOfOneCommandHaveOneHash(t *testing.T) {
 	}
 }
 
-func TestWithoutTheDatabaseTheAPISaysComeBack(t *testing.T) {
-	pool := func() func(*api.Config) {
-		return func(c *api.Config) {
-			config := c.Pool.Config().Copy()
-			config.ConnConfig.Host, config.ConnConfig.Port, config.ConnConfig.Fallbacks = "127.0.0.1", 1, nil
-			nowhere, err := newPool(config)
-			require.NoError(t, err)
-			t.Cleanup(nowhere.Close)
-			c.Pool = nowhere
-		}
+// withoutDatabase lets the API find no database where it looks for one.
+func withoutDatabase(t *testing.T) func(*api.Config) {
+	t.Helper()
+	return func(c *api.Config) {
+		config := c.Pool.Config().Copy()
+		config.ConnConfig.Host, config.ConnConfig.Port, config.ConnConfig.Fallbacks = "127.0.0.1", 1, nil
+		nowhere, err := newPool(config)
+		require.NoError(t, err)
+		t.Cleanup(nowhere.Close)
+		c.Pool = nowhere
 	}
-	d := newDoor(t, pool())
+}
+
+func TestWithoutTheDatabaseTheAPISaysComeBack(t *testing.T) {
+	d := newDoor(t, withoutDatabase(t))
 
 	got := d.create(order)
 

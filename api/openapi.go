@@ -119,10 +119,10 @@ func paymentAnswer(schemas huma.Registry, description string, headers map[string
 	}
 }
 
-// problemAnswers adds an answer for each status of the codes.
+// problemAnswers adds an answer for each status of the codes, and of a fault of ours.
 func problemAnswers(schemas huma.Registry, answers map[string]*huma.Response, codes ...code) map[string]*huma.Response {
 	named := map[string][]string{}
-	for _, c := range codes {
+	for _, c := range append(codes, codeInternal) {
 		status := strconv.Itoa(c.status())
 		named[status] = append(named[status], "`"+string(c)+"`")
 	}

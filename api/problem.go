@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"math"
@@ -60,6 +61,10 @@ const (
 	codePaymentSucceeded  = code(boundaries.ConflictPaymentSucceeded)
 	codePaymentEnded      = code(boundaries.ConflictPaymentEnded)
 	codeUnexpectedState   = code(boundaries.ConflictUnexpectedState)
+
+	// Of stored answers.
+	codeProviderRefused = code(payments.FailureProviderRefused)
+	codeExpiredUnsent   = code(payments.FailureExpiredUnsent)
 )
 
 // status is the HTTP status of a code: the one table of them.
@@ -79,8 +84,10 @@ func (c code) status() int {
 	case codeBodyTooSlow:
 		return http.StatusRequestTimeout
 	case codeInProgress, codeReferenceConflict, codeReferenceEnded, codeReplacesUnknown, codePaymentSucceeded, codePaymentEnded,
-		codeUnexpectedState:
+		codeUnexpectedState, codeExpiredUnsent:
 		return http.StatusConflict
+	case codeProviderRefused:
+		return http.StatusPaymentRequired
 	case codeBodyTooLarge:
 		return http.StatusRequestEntityTooLarge
 	case codeMediaTypeUnsupported:
@@ -201,7 +208,7 @@ func (a *api) fail(w http.ResponseWriter, r *http.Request, err error) {
 func (a *api) refuse(w http.ResponseWriter, refused refusal) {
 	problem := Problem{
 		Type: "urn:payonce:problem:" + string(refused.Code), Title: refused.Code.title(), Status: refused.Code.status(),
-		Code: string(refused.Code), Detail: refused.Detail, Field: refused.Field,
+		Code: string(refused.Code), Detail: cmp.Or(refused.Detail, refused.Code.advice()), Field: refused.Field,
 	}
 	if refused.Payment != (payments.PaymentID{}) {
 		problem.Payment = refused.Payment.String()
