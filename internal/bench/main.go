@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/pprof"
 	"strings"
 	"syscall"
 )
@@ -27,6 +28,7 @@ type options struct {
 	growth  int
 	profile string
 	examine bool
+	cpu     string
 }
 
 // errMissed says that at least one bar was missed; the table has said which.
@@ -62,6 +64,17 @@ func run(ctx context.Context, arguments []string, out, progress io.Writer) error
 	if err != nil {
 		return err
 	}
+	if o.cpu != "" {
+		file, err := os.Create(o.cpu)
+		if err != nil {
+			return fmt.Errorf("profile: %w", err)
+		}
+		defer func() { _ = file.Close() }()
+		if err := pprof.StartCPUProfile(file); err != nil {
+			return fmt.Errorf("profile: %w", err)
+		}
+		defer pprof.StopCPUProfile()
+	}
 	return bench(ctx, o, out, progress)
 }
 
@@ -77,6 +90,7 @@ func parse(arguments []string, usage io.Writer) (options, error) {
 	flags.StringVar(&o.state, "state", ".payonce/bench", "`directory` for the cluster, the secrets and the log; emptied when the run ends")
 	flags.IntVar(&o.growth, "growth", 300_000, "finished `payments` that are loaded first")
 	flags.StringVar(&o.profile, "profile", "", "measure no row: write CPU profile, statements and costs of a payment to this `directory`")
+	flags.StringVar(&o.cpu, "cpuprofile", "", "write a CPU profile of this process, in which the rows of single calls run the product, to this `file`")
 	flags.BoolVar(&o.examine, "examine", false, "let the doctor look at everything in the end (minutes)")
 	if err := flags.Parse(arguments); err != nil {
 		return o, err

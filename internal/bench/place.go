@@ -162,12 +162,15 @@ func (p *place) exec(ctx context.Context, statement string) error {
 	return nil
 }
 
+// startTemporal starts it, later again on the same address.
 func (p *place) startTemporal(ctx context.Context) (err error) {
-	port, err := stack.FreePort()
-	if err != nil {
-		return err
+	if p.temporal == "" {
+		port, err := stack.FreePort()
+		if err != nil {
+			return err
+		}
+		p.temporal = "127.0.0.1:" + strconv.Itoa(port)
 	}
-	p.temporal = "127.0.0.1:" + strconv.Itoa(port)
 	_, err = p.start(ctx, stack.TemporalProgram(stack.TemporalConfig{
 		Binary: filepath.Join(p.bin, "temporal-dev"), PostgresURL: p.cluster.SuperuserURL(), Prefix: "bench_",
 		Listen: p.temporal, Namespace: namespace,

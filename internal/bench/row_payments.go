@@ -33,8 +33,17 @@ type throughput struct {
 	tail float64 // seconds from the last message to quiet
 }
 
-// ready runs these processes of payonce and sends some payments, so that pools are open and statements prepared.
+// ready runs these processes of payonce, warms them up and waits for quiet.
 func (s *session) ready(ctx context.Context, site *site, processes []payonce) error {
+	if err := s.warm(ctx, site, processes); err != nil {
+		return err
+	}
+	_, err := site.awaitQuiet(ctx)
+	return err
+}
+
+// warm runs these processes of payonce and sends some payments, so that pools are open and statements prepared.
+func (s *session) warm(ctx context.Context, site *site, processes []payonce) error {
 	if err := site.run(ctx, processes...); err != nil {
 		return err
 	}
@@ -43,8 +52,7 @@ func (s *session) ready(ctx context.Context, site *site, processes []payonce) er
 			return fmt.Errorf("warm up: %w", err)
 		}
 	}
-	_, err := site.awaitQuiet(ctx)
-	return err
+	return nil
 }
 
 func (s *site) buyOne(ctx context.Context) error {

@@ -55,8 +55,8 @@ func rows() []group {
 		{[]string{rowReplay}, (*session).measureReplay},
 		{[]string{rowWebhook}, (*session).measureWebhook},
 		{[]string{rowJournal, rowJournalHot}, (*session).measureJournals},
-		{[]string{rowRecovery}, (*session).measureRecovery},
 		{[]string{rowOutage}, (*session).measureOutage},
+		{[]string{rowRecovery}, (*session).measureRecovery}, // last: what a killed process holds is open until its leases end
 	}
 }
 

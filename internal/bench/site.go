@@ -133,6 +133,7 @@ func (s *site) clone(ctx context.Context, name string) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
+	copied.twinURL = "http://127.0.0.1:9" // nothing is sent from there
 	copied.shop = newShop("http://"+copied.listen, s.apiKey, s.tenant, s.arrivals, "bench-")
 	if copied.system, err = copied.openPool(ctx, postgres.RoleSystem, 4); err != nil {
 		return nil, err
