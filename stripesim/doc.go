@@ -3,7 +3,7 @@
 // can be told to misbehave as Stripe and networks do. Every send that reaches it is logged and its books can be read
 // over HTTP, so that an outsider can check what a client really did.
 //
-// It may import the standard library, its own control package, pgx (for the clock) and bbolt (for the state file).
+// It may import the standard library, its own control package and pgx (for the clock).
 // It must not know anything of payonce, nor stripe-go: it is written from Stripe's facts alone, and only its tests
 // use stripe-go, to hold the shapes.
 package stripesim

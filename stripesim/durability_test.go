@@ -3,6 +3,7 @@ package stripesim_test
 import (
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -100,13 +101,60 @@ func TestStateFileThatCannotBeOpenedIsRefused(t *testing.T) {
 	require.Error(t, err)
 }
 
+func TestFileOfAnotherProgramIsNotTakenForAStateFile(t *testing.T) {
+	for _, text := range []string{"x", "something else entirely\n"} {
+		file := filepath.Join(t.TempDir(), "twin.db")
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		_, err := stripesim.New(stripesim.Config{StateFile: file})
+		require.ErrorContains(t, err, "not a state file")
+		kept, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.Equal(t, text, string(kept))
+	}
+}
+
+func TestWhatDiedInTheMiddleOfAWriteIsCutOff(t *testing.T) {
+	for name, harm := range map[string]func([]byte) []byte{
+		"half a record":     func(b []byte) []byte { return b[:len(b)-1] },
+		"half a head":       func(b []byte) []byte { return append(b, 0, 0, 1) },
+		"a head alone":      func(b []byte) []byte { return append(b, 0, 0, 1, 0, 1, 2, 3, 4) },
+		"a record of noise": func(b []byte) []byte { return append(b, 0, 0, 0, 1, 1, 2, 3, 4, 5) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "twin.db")
+			b := start(t, func(c *stripesim.Config) { c.StateFile = file })
+			first := b.post(intents, paidForm, "k").json("id").(string)
+			require.NoError(t, b.twin.Close())
+			whole, err := os.ReadFile(file)
+			require.NoError(t, err)
+			require.NoError(t, os.WriteFile(file, harm(whole), 0o600))
+
+			c := b.again(file)
+			require.Equal(t, "succeeded", c.book(first).Status)
+			second := c.create("")
+			d := c.again(file)
+			require.Equal(t, 2, d.count())
+			require.Equal(t, "requires_payment_method", d.book(second).Status)
+		})
+	}
+}
+
+func TestStateFileBelongsToOneTwin(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "twin.db")
+	start(t, func(c *stripesim.Config) { c.StateFile = file })
+	_, err := stripesim.New(stripesim.Config{StateFile: file})
+	require.Error(t, err)
+}
+
 func TestResetEmptiesTheStateFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "twin.db")
 	b := start(t, func(c *stripesim.Config) { c.StateFile = file })
 	b.post(intents, paidForm, "k")
 	require.NoError(t, b.ctl.Reset(t.Context()))
+	after := b.create("")
 	c := b.again(file)
-	require.Zero(t, c.count())
+	require.Equal(t, 1, c.count())
+	require.Equal(t, "requires_payment_method", c.book(after).Status)
 }
 
 func TestTwinRunsInProcessBehindAnyServer(t *testing.T) {

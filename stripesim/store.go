@@ -1,23 +1,19 @@
 package stripesim
 
 import (
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
 	"time"
-
-	"go.etcd.io/bbolt"
 )
 
 var errStoreClosed = errors.New("the state file is closed")
 
-// store writes the books through to a bbolt file. Batches are committed in the order in which they were submitted;
-// batches that wait together share one transaction. The file is not synced: it survives the death of the process,
-// not that of the machine. Without a file it keeps nothing.
+// store writes the books through to a state file. Batches are written in the order in which they were submitted;
+// batches that wait together share one record. Without a file it keeps nothing.
 type store struct {
-	db *bbolt.DB
+	state *stateFile // nil = none
 
 	mu      sync.Mutex
 	waiting []*batch
@@ -31,9 +27,10 @@ type store struct {
 
 // batch is what is written together: all of it or nothing.
 type batch struct {
-	puts []put
-	done chan struct{}
-	err  error
+	puts   []put
+	clears bool // empties the file instead
+	done   chan struct{}
+	err    error
 }
 
 type put struct {
@@ -66,11 +63,11 @@ func openStore(path string) (*store, error) {
 		close(s.ended)
 		return s, nil
 	}
-	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: 5 * time.Second, NoSync: true, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType})
+	state, err := openStateFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("state file %s: %w", path, err)
 	}
-	s.db = db
+	s.state = state
 	go s.write()
 	return s, nil
 }
@@ -79,18 +76,19 @@ func openStore(path string) (*store, error) {
 // submitted in this way before it.
 func (s *store) submit(b *batch) *batch {
 	b.done = make(chan struct{})
-	if s.db == nil {
+	if s.state == nil {
 		close(b.done)
 		return b
 	}
 	b.encode()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(b.puts) == 0 && s.last != nil {
+	empty := len(b.puts) == 0 && !b.clears
+	if empty && s.last != nil {
 		return s.last
 	}
-	if len(b.puts) == 0 || s.closed || s.broken != nil {
-		if len(b.puts) > 0 {
+	if empty || s.closed || s.broken != nil {
+		if !empty {
 			b.err = errors.Join(errStoreClosed, s.broken)
 		}
 		close(b.done)
@@ -108,7 +106,7 @@ const lateness = 5 * time.Millisecond
 // submitLate queues a batch that nobody waits for: it goes with the next one that somebody does, or a little later
 // by itself. A transaction of its own would cost more than the row.
 func (s *store) submitLate(b *batch) {
-	if s.db == nil {
+	if s.state == nil {
 		return
 	}
 	b.encode()
@@ -157,16 +155,7 @@ func (s *store) write() {
 }
 
 func (s *store) commit(batches []*batch) {
-	err := s.db.Update(func(tx *bbolt.Tx) error {
-		for _, b := range batches {
-			for _, one := range b.puts {
-				if err := apply(tx, one); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
-	})
+	err := s.apply(batches)
 	if err != nil {
 		s.mu.Lock()
 		s.broken = err
@@ -178,63 +167,50 @@ func (s *store) commit(batches []*batch) {
 	}
 }
 
-func apply(tx *bbolt.Tx, one put) error {
-	bucket, err := tx.CreateBucketIfNotExists([]byte(one.bucket))
-	if err != nil {
-		return err
+func (s *store) apply(batches []*batch) error {
+	for i, b := range batches {
+		if b.clears { // and with it what came before
+			return errors.Join(s.state.clear(), s.apply(batches[i+1:]))
+		}
 	}
-	bucket.FillPercent = 0.9 // numbers ascend
-	key := binary.BigEndian.AppendUint64(nil, uint64(one.number))
-	if one.value == nil {
-		return bucket.Delete(key)
+	if len(batches) == 0 {
+		return nil
 	}
-	return bucket.Put(key, one.value)
+	return s.state.write(batches)
 }
 
 // load calls file with every row of a bucket, in the order of their numbers.
 func load[T any](s *store, bucket string, file func(T)) error {
-	if s.db == nil {
+	if s.state == nil {
 		return nil
 	}
-	return s.db.View(func(tx *bbolt.Tx) error {
-		b := tx.Bucket([]byte(bucket))
-		if b == nil {
-			return nil
+	err := s.state.each(bucket, func(value []byte) error {
+		var row T
+		if err := json.Unmarshal(value, &row); err != nil {
+			return err
 		}
-		return b.ForEach(func(_, value []byte) error {
-			var row T
-			if err := json.Unmarshal(value, &row); err != nil {
-				return fmt.Errorf("state file, %s: %w", bucket, err)
-			}
-			file(row)
-			return nil
-		})
+		file(row)
+		return nil
 	})
+	if err != nil {
+		return fmt.Errorf("state file: %w", err)
+	}
+	return nil
+}
+
+// loaded ends the use of load.
+func (s *store) loaded() {
+	if s.state != nil {
+		s.state.loaded()
+	}
 }
 
 // clear empties the file, after everything submitted before it.
 func (s *store) clear() error {
-	if s.db == nil {
+	if s.state == nil {
 		return nil
 	}
-	if err := s.submit(&batch{puts: []put{{bucket: "cleared", number: 0}}}).wait(); err != nil {
-		return err
-	}
-	return s.db.Update(func(tx *bbolt.Tx) error {
-		var names [][]byte
-		if err := tx.ForEach(func(name []byte, _ *bbolt.Bucket) error {
-			names = append(names, append([]byte(nil), name...))
-			return nil
-		}); err != nil {
-			return err
-		}
-		for _, name := range names {
-			if err := tx.DeleteBucket(name); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	return s.submit(&batch{clears: true}).wait()
 }
 
 // close writes what is waiting and closes the file.
@@ -243,10 +219,10 @@ func (s *store) close() error {
 	already := s.closed
 	s.closed = true
 	s.mu.Unlock()
-	if s.db == nil || already {
+	if s.state == nil || already {
 		return nil
 	}
 	s.rouse()
 	<-s.ended
-	return s.db.Close()
+	return s.state.close()
 }

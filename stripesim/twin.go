@@ -15,7 +15,7 @@ import (
 type Config struct {
 	Clock     Clock              // nil = WallClock
 	Wall      func() time.Time   // time of webhook signatures; nil = the wall clock
-	StateFile string             // bbolt file that survives the process; empty = memory only
+	StateFile string             // file that survives the process; empty = memory only
 	Seed      int64              // decides the faults that have a probability
 	Endpoints []control.Endpoint // webhook endpoints that a reset leaves in place
 	Logger    *slog.Logger       // nil = silent
@@ -124,6 +124,7 @@ func (tw *Twin) load() error {
 			return err
 		}
 	}
+	tw.store.loaded()
 	return nil
 }
 
