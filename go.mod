@@ -17,6 +17,7 @@ require (
 	github.com/stripe/stripe-go/v76 v76.25.0
 	github.com/stripe/stripe-mock v0.203.0
 	github.com/tink-crypto/tink-go/v2 v2.9.0
+	github.com/vgarvardt/pgx-google-uuid/v5 v5.6.0
 	go.temporal.io/api v1.64.3
 	go.temporal.io/sdk v1.51.0
 	go.uber.org/goleak v1.3.0

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	pgxuuid "github.com/vgarvardt/pgx-google-uuid/v5"
 )
 
 // Roles of the database, from the first migration.
@@ -46,6 +47,11 @@ func Open(ctx context.Context, config PoolConfig) (*pgxpool.Pool, error) {
 	parameters["timezone"] = "UTC"
 	parameters["synchronous_commit"] = "on"
 	parameters["application_name"] = "payonce"
+	// pgx would send a uuid.UUID as text, by way of database/sql's interface: every statement has some.
+	parsed.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
+		pgxuuid.Register(conn.TypeMap())
+		return nil
+	}
 	pool, err := pgxpool.NewWithConfig(ctx, parsed)
 	if err != nil {
 		return nil, fmt.Errorf("open pool: %w", err)
