@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"payonce/stripesim"
+	"payonce/stripesim/control"
 )
 
 // fakeDatabase speaks enough of Postgres to answer SELECT payonce.clock().
@@ -157,6 +158,29 @@ func TestDatabaseClockGoesOnWithItsOffsetWhenTheDatabaseIsAway(t *testing.T) {
 	now, err := clock.Now(t.Context())
 	require.NoError(t, err)
 	require.False(t, now.Before(wall.Add(47*time.Hour)))
+}
+
+func TestDatabaseClockIsAskedByRequestsAndNotByWebhooks(t *testing.T) {
+	db := startDatabase(t)
+	day := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
+	db.set(day)
+	clock, err := stripesim.NewDatabaseClock(t.Context(), db.url(), silent())
+	require.NoError(t, err)
+	b := start(t, func(c *stripesim.Config) { c.Clock = clock })
+	t.Cleanup(clock.Close)
+	h := b.listen(control.Endpoint{}, nil)
+	db.set(day.Add(24 * time.Hour))
+	b.post(intents, paidForm, "")
+	require.Equal(t, control.Counts{Delivered: 3}, b.flush())
+	require.Len(t, h.all(), 3)
+	db.mu.Lock()
+	require.Len(t, db.queries, 2, "one at the start and one for the request")
+	db.mu.Unlock()
+	events, err := b.ctl.AllEvents(t.Context())
+	require.NoError(t, err)
+	for _, event := range events {
+		require.False(t, event.Deliveries[0].Tries[0].Time.Before(day.Add(24*time.Hour)), "the day had passed by then")
+	}
 }
 
 func TestDatabaseClockNeedsItsDatabaseToStart(t *testing.T) {

@@ -23,7 +23,7 @@ func newWebhookClient(timeout time.Duration, connections int) *http.Client {
 
 // try sends an event to an endpoint once and says what came back. Each try has a fresh signature time.
 func (d *dispatcher) try(ctx context.Context, e *event, endpoint, secret string, offset time.Duration) control.Try {
-	now, err := d.clock.Now(ctx)
+	now, err := lately(ctx, d.clock)
 	if err != nil {
 		return control.Try{Error: err.Error()}
 	}
