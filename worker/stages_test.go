@@ -1,0 +1,130 @@
+package worker_test
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	enumspb "go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/api/temporalproto"
+
+	"payonce/internal/testkit/system"
+	"payonce/payments"
+	"payonce/stripesim/control"
+)
+
+// stage is where a workflow may be when the code under it is replaced.
+type stage struct {
+	name   string
+	body   map[string]any                                  // what is added to the order; nil removes
+	lead   func(*testing.T, *system.System, payments.View) // from the create's answer to the stage; may be nil
+	before func(*testing.T, *system.System)                // what Stripe meets before the create; may be nil
+	status payments.Status
+	sleeps bool // the workflow waits to be woken
+}
+
+// stages are the places at which a payment's workflow may stand or end.
+func stages() []stage {
+	noMethod := map[string]any{"payment_method": nil}
+	challenged := map[string]any{"payment_method": "pm_card_authenticationRequired"}
+	debited := map[string]any{"payment_method": "pm_usBankAccount_processing", "payment_method_types": []string{"us_bank_account"}}
+	return []stage{
+		{name: "succeeded", status: payments.StatusSucceeded},
+		{name: "declined", body: map[string]any{"payment_method": "pm_card_chargeDeclined"}, status: payments.StatusRequiresPaymentMethod, sleeps: true},
+		{name: "requires_payment_method", body: noMethod, status: payments.StatusRequiresPaymentMethod, sleeps: true},
+		{name: "requires_action", body: challenged, status: payments.StatusRequiresAction, sleeps: true},
+		{name: "processing", body: debited, status: payments.StatusProcessing, sleeps: true},
+		{name: "canceled", body: noMethod, lead: cancels, status: payments.StatusCanceled},
+		{name: "expired", body: challenged, lead: isAbandoned, status: payments.StatusExpired},
+		{name: "confirmed_again", body: map[string]any{"payment_method": "pm_card_chargeDeclined"}, lead: confirmsAgain, status: payments.StatusSucceeded},
+		{name: "authenticated", body: challenged, lead: authenticates, status: payments.StatusSucceeded},
+		{name: "debited", body: debited, lead: settles, status: payments.StatusSucceeded},
+		{name: "retried", before: losesAnswers, status: payments.StatusSucceeded},
+	}
+}
+
+// Each history of the repository comes from a run of the whole system, and code of today replays what it leaves itself.
+func TestPaymentsLeaveReplayableHistories(t *testing.T) {
+	for _, stage := range stages() {
+		t.Run(stage.name, func(t *testing.T) {
+			s := system.Start(t)
+			if stage.before != nil {
+				stage.before(t, s)
+			}
+			order := system.Order("order-1", 1000)
+			for name, value := range stage.body {
+				order = system.With(order, name, value)
+			}
+			answer := s.Create("K1", order)
+			require.Equal(t, http.StatusCreated, answer.Status, "%s", answer.Body)
+			payment := answer.Payment(t)
+			if stage.lead != nil {
+				stage.lead(t, s, payment)
+			}
+			s.Eventually("the stage is reached", func() bool { return s.Payment(payment.ID).Status == stage.status })
+			history := atRest(t, s, payment.ID, stage.sleeps)
+			require.NoError(t, replayer().ReplayWorkflowHistory(quiet(), history))
+			if *update {
+				body, err := temporalproto.CustomJSONMarshalOptions{Indent: "  "}.Marshal(history)
+				require.NoError(t, err)
+				require.NoError(t, os.WriteFile(filepath.Join(histories, stage.name+".json"), append(body, '\n'), 0o644))
+			}
+		})
+	}
+}
+
+// atRest is the history once the workflow has ended, or sleeps with nothing under way.
+func atRest(t *testing.T, s *system.System, payment payments.PaymentID, sleeps bool) *historypb.History {
+	t.Helper()
+	var history *historypb.History
+	s.Eventually("the workflow is at rest", func() bool {
+		history = read(t, s, payment)
+		last := history.Events[len(history.Events)-1].EventType
+		if !sleeps {
+			return last == enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED
+		}
+		return last == enumspb.EVENT_TYPE_WORKFLOW_TASK_COMPLETED || last == enumspb.EVENT_TYPE_MARKER_RECORDED
+	})
+	return history
+}
+
+// post sends a further command of a payment.
+func post(t *testing.T, s *system.System, payment payments.PaymentID, command, key string, body map[string]any) {
+	t.Helper()
+	answer, err := s.Post(t.Context(), s.APIKey, "/v1/payments/"+payment.String()+"/"+command, key, body, "wait=20")
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, answer.Status, "%s", answer.Body)
+}
+
+func cancels(t *testing.T, s *system.System, payment payments.View) {
+	post(t, s, payment.ID, "cancel", "K2", map[string]any{})
+}
+
+func confirmsAgain(t *testing.T, s *system.System, payment payments.View) {
+	post(t, s, payment.ID, "confirm", "K2", map[string]any{"payment_method": "pm_card_visa"})
+}
+
+func isAbandoned(t *testing.T, s *system.System, _ payments.View) {
+	s.DB.AdvanceClock(t, s.Config.Timing.AbandonAction+time.Minute)
+}
+
+func authenticates(t *testing.T, s *system.System, payment payments.View) {
+	_, err := s.Twin.Authenticate(t.Context(), payment.PaymentIntent)
+	require.NoError(t, err)
+}
+
+func settles(t *testing.T, s *system.System, payment payments.View) {
+	_, err := s.Twin.Succeed(t.Context(), payment.PaymentIntent)
+	require.NoError(t, err)
+}
+
+// losesAnswers makes the local try of each call fail, so that it goes on as a regular activity.
+func losesAnswers(_ *testing.T, s *system.System) {
+	for _, path := range []string{"/v1/payment_intents", "/v1/payment_intents/*/confirm"} {
+		s.Fault(control.Rule{Match: control.Match{Method: http.MethodPost, Path: path}, Fault: control.FaultAnswerLost, Times: 1})
+	}
+}
