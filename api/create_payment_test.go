@@ -208,9 +208,9 @@ func TestRefusalsOfAClaim(t *testing.T) {
 			err: &pgconn.PgError{Code: "53300", Message: "sorry, too many clients"}, status: http.StatusServiceUnavailable, code: "unavailable", retryAfter: "1",
 		},
 		"database slow":  {err: context.DeadlineExceeded, status: http.StatusServiceUnavailable, code: "unavailable", retryAfter: "1"},
-		"a fault":        {err: errors.New("internal detail"), status: http.StatusInternalServerError, code: "internal"},
-		"no outcome":     {claim: boundaries.Claim{Outcome: "detail"}, status: http.StatusInternalServerError, code: "internal"},
-		"a column fault": {err: &pgconn.PgError{Code: "42703", Message: "internal detail"}, status: http.StatusInternalServerError, code: "internal"},
+		"a fault":        {err: errors.New("inner cause"), status: http.StatusInternalServerError, code: "internal"},
+		"no outcome":     {claim: boundaries.Claim{Outcome: "inner cause"}, status: http.StatusInternalServerError, code: "internal"},
+		"a column fault": {err: &pgconn.PgError{Code: "42703", Message: "inner cause"}, status: http.StatusInternalServerError, code: "internal"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d.commands.answersWith(c.claim, c.err)
@@ -221,7 +221,7 @@ func TestRefusalsOfAClaim(t *testing.T) {
 			problem := got.problem(t)
 			require.Equal(t, c.code, problem.Code)
 			require.Equal(t, c.retryAfter, got.header.Get("Retry-After"))
-			require.NotContains(t, got.body, "detail")
+			require.NotContains(t, got.body, "inner cause")
 			require.NotContains(t, got.body, "clients")
 			if c.payment {
 				require.Equal(t, other.String(), problem.Payment)
