@@ -20,17 +20,13 @@ const MaxBody = 64 << 10
 
 // CommandBoundary claims commands and waits for their outcome.
 type CommandBoundary interface {
-	// ClaimCreate claims a create command for a caller's key. For attendedFor from now, at most, the caller is waiting and a
-	// repeat of its key is InProgress. It returns *boundaries.ConflictError when the reference is taken.
-	ClaimCreate(ctx context.Context, tenant payments.TenantID, key boundaries.CallerKey, command payments.CreateCommand,
-		normalised boundaries.Normalised, attendedFor time.Duration) (boundaries.Claim, error)
+	// ClaimCreate claims a create command for a caller's key. It returns *boundaries.ConflictError when the reference is taken.
+	ClaimCreate(ctx context.Context, asking boundaries.Asking, command payments.CreateCommand) (boundaries.Claim, error)
 
 	// ClaimConfirm and ClaimCancel claim a command on a payment that exists. They return paymentstore.ErrNotFound for no payment of the tenant,
 	// and *boundaries.ConflictError when its state rules the command out.
-	ClaimConfirm(ctx context.Context, tenant payments.TenantID, key boundaries.CallerKey, command payments.ConfirmCommand,
-		normalised boundaries.Normalised, attendedFor time.Duration) (boundaries.Claim, error)
-	ClaimCancel(ctx context.Context, tenant payments.TenantID, key boundaries.CallerKey, command payments.CancelCommand,
-		normalised boundaries.Normalised, attendedFor time.Duration) (boundaries.Claim, error)
+	ClaimConfirm(ctx context.Context, asking boundaries.Asking, command payments.ConfirmCommand) (boundaries.Claim, error)
+	ClaimCancel(ctx context.Context, asking boundaries.Asking, command payments.CancelCommand) (boundaries.Claim, error)
 
 	// Await waits for the outcome of what was claimed. When the context ends first, the answer is nil.
 	Await(ctx context.Context, claim boundaries.Claim) (*boundaries.Answer, error)

@@ -2,33 +2,56 @@ package api
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 
+	"github.com/jackc/pgx/v5"
+
+	"payonce/boundaries"
 	"payonce/internal/tenants"
+	"payonce/payments"
 )
 
+// caller is who sent the request.
+type caller struct {
+	tenant payments.TenantID
+	peek   boundaries.Peek // of a command: what its Idempotency-Key was found to name
+}
+
 // authenticate reads the key of the request and refuses one that is unknown, revoked or without the scope. It asks the
-// database at each request, so that a revocation holds at once: one look-up by the hash's unique index.
-func (a *api) authenticate(r *http.Request, scope tenants.Scope) (tenants.APIKey, error) {
+// database at each request, so that a revocation holds at once: one look-up by the hash's unique index, with which that of a
+// command's Idempotency-Key travels.
+func (a *api) authenticate(r *http.Request, op operation) (caller, error) {
 	presented, ok := bearer(r.Header)
 	if !ok {
-		return tenants.APIKey{}, refusal{Code: codeUnauthorized}
+		return caller{}, refusal{Code: codeUnauthorized}
+	}
+	var (
+		found *tenants.APIKey
+		from  caller
+	)
+	batch := &pgx.Batch{}
+	hash, err := tenants.QueueFindAPIKey(batch, presented, &found)
+	if err != nil {
+		return caller{}, refusal{Code: codeUnauthorized}
+	}
+	if key, err := callerKey(r.Header); err == nil && op.describe.Method == http.MethodPost {
+		boundaries.QueuePeek(batch, hash, payments.Operation(op.describe.OperationID), key, &from.peek)
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), a.Timing.Statement)
 	defer cancel()
-	key, err := tenants.FindAPIKey(ctx, a.Pool, presented)
+	err = a.Pool.SendBatch(ctx, batch).Close()
 	switch {
-	case errors.Is(err, tenants.ErrNotFound):
-		return tenants.APIKey{}, refusal{Code: codeUnauthorized}
 	case err != nil:
-		return tenants.APIKey{}, fmt.Errorf("authenticate: %w", err)
-	case !key.Permits(scope):
-		return tenants.APIKey{}, refusal{Code: codeForbiddenScope, Detail: "The scope " + string(scope) + " is required."}
+		return caller{}, fmt.Errorf("authenticate: %w", err)
+	case found == nil:
+		return caller{}, refusal{Code: codeUnauthorized}
+	case !found.Permits(op.scope):
+		return caller{}, refusal{Code: codeForbiddenScope, Detail: "The scope " + string(op.scope) + " is required."}
 	default:
-		return key, nil
+		from.tenant = found.Tenant
+		return from, nil
 	}
 }
 

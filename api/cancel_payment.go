@@ -40,7 +40,7 @@ func describeCancelPayment(schemas huma.Registry) huma.Operation {
 }
 
 // cancelPayment claims the cancel of a payment and answers with its outcome.
-func (a *api) cancelPayment(w http.ResponseWriter, r *http.Request, tenant payments.TenantID) error {
+func (a *api) cancelPayment(w http.ResponseWriter, r *http.Request, from caller) error {
 	request, err := a.readCommand(w, r)
 	if err != nil {
 		return err
@@ -58,7 +58,7 @@ func (a *api) cancelPayment(w http.ResponseWriter, r *http.Request, tenant payme
 		return err
 	}
 	return a.serveCommand(w, r, request, func(ctx context.Context) (boundaries.Claim, error) {
-		return a.Commands.ClaimCancel(ctx, tenant, request.key, command, normalised, request.wait+a.Timing.AttendMargin)
+		return a.Commands.ClaimCancel(ctx, a.asking(from, request, normalised), command)
 	})
 }
 

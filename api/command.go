@@ -95,6 +95,13 @@ func (a *api) readCommand(w http.ResponseWriter, r *http.Request) (commandReques
 	return request, nil
 }
 
+// asking is who asks for the command.
+func (a *api) asking(from caller, request commandRequest, normalised boundaries.Normalised) boundaries.Asking {
+	return boundaries.Asking{
+		Tenant: from.tenant, Key: request.key, Normalised: normalised, AttendedFor: request.wait + a.Timing.AttendMargin, Peek: &from.peek,
+	}
+}
+
 // pathPayment is the payment that the path names. An id that is none names no payment.
 func pathPayment(r *http.Request) (payments.PaymentID, error) {
 	id, err := uuid.Parse(r.PathValue("id"))

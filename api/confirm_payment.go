@@ -37,7 +37,7 @@ func describeConfirmPayment(schemas huma.Registry) huma.Operation {
 }
 
 // confirmPayment claims the next confirm of a payment and answers with its outcome.
-func (a *api) confirmPayment(w http.ResponseWriter, r *http.Request, tenant payments.TenantID) error {
+func (a *api) confirmPayment(w http.ResponseWriter, r *http.Request, from caller) error {
 	request, err := a.readCommand(w, r)
 	if err != nil {
 		return err
@@ -55,7 +55,7 @@ func (a *api) confirmPayment(w http.ResponseWriter, r *http.Request, tenant paym
 		return err
 	}
 	return a.serveCommand(w, r, request, func(ctx context.Context) (boundaries.Claim, error) {
-		return a.Commands.ClaimConfirm(ctx, tenant, request.key, command, normalised, request.wait+a.Timing.AttendMargin)
+		return a.Commands.ClaimConfirm(ctx, a.asking(from, request, normalised), command)
 	})
 }
 

@@ -30,7 +30,7 @@ func describeCreatePayment(schemas huma.Registry) huma.Operation {
 }
 
 // createPayment claims the create of a payment and answers with its outcome.
-func (a *api) createPayment(w http.ResponseWriter, r *http.Request, tenant payments.TenantID) error {
+func (a *api) createPayment(w http.ResponseWriter, r *http.Request, from caller) error {
 	request, err := a.readCommand(w, r)
 	if err != nil {
 		return err
@@ -44,6 +44,6 @@ func (a *api) createPayment(w http.ResponseWriter, r *http.Request, tenant payme
 		return err
 	}
 	return a.serveCommand(w, r, request, func(ctx context.Context) (boundaries.Claim, error) {
-		return a.Commands.ClaimCreate(ctx, tenant, request.key, command, normalised, request.wait+a.Timing.AttendMargin)
+		return a.Commands.ClaimCreate(ctx, a.asking(from, request, normalised), command)
 	})
 }

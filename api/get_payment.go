@@ -42,7 +42,7 @@ func idParameter() *huma.Param {
 }
 
 // getPayment shows a payment of the tenant; another tenant's is as absent as one that never was.
-func (a *api) getPayment(w http.ResponseWriter, r *http.Request, tenant payments.TenantID) error {
+func (a *api) getPayment(w http.ResponseWriter, r *http.Request, from caller) error {
 	id, err := pathPayment(r)
 	if err != nil {
 		return err
@@ -51,7 +51,7 @@ func (a *api) getPayment(w http.ResponseWriter, r *http.Request, tenant payments
 	if err != nil {
 		return err
 	}
-	now, err := a.watch(r, tenant, id, wait)
+	now, err := a.watch(r, from.tenant, id, wait)
 	if err != nil {
 		return err
 	}

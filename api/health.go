@@ -5,8 +5,6 @@ import (
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
-
-	"payonce/payments"
 )
 
 func describeHealth() huma.Operation {
@@ -24,13 +22,13 @@ func describeReady(schemas huma.Registry) huma.Operation {
 	}
 }
 
-func (a *api) health(w http.ResponseWriter, _ *http.Request, _ payments.TenantID) error {
+func (a *api) health(w http.ResponseWriter, _ *http.Request, _ caller) error {
 	write(w, http.StatusOK, "application/json", []byte(`{"status":"ok"}`))
 	return nil
 }
 
 // ready logs why not, and does not tell: the route is open.
-func (a *api) ready(w http.ResponseWriter, r *http.Request, _ payments.TenantID) error {
+func (a *api) ready(w http.ResponseWriter, r *http.Request, _ caller) error {
 	ctx, cancel := context.WithTimeout(r.Context(), a.Timing.Statement)
 	defer cancel()
 	if err := a.Ready(ctx); err != nil {

@@ -57,14 +57,14 @@ func describeListPayments(schemas huma.Registry) huma.Operation {
 }
 
 // listPayments shows a page of the tenant's payments.
-func (a *api) listPayments(w http.ResponseWriter, r *http.Request, tenant payments.TenantID) error {
+func (a *api) listPayments(w http.ResponseWriter, r *http.Request, from caller) error {
 	filter, limit, err := readList(r)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), a.Timing.Statement)
 	defer cancel()
-	found, err := paymentstore.List(ctx, a.Pool, tenant, filter, limit+1) // one more tells whether there are more
+	found, err := paymentstore.List(ctx, a.Pool, from.tenant, filter, limit+1) // one more tells whether there are more
 	if err != nil {
 		return err
 	}

@@ -21,8 +21,8 @@ type operation struct {
 	serve    serve
 }
 
-// serve answers a request of an authenticated tenant, or returns why not. It must return before it writes, or not at all.
-type serve func(w http.ResponseWriter, r *http.Request, tenant payments.TenantID) error
+// serve answers a request of an authenticated caller, or returns why not. It must return before it writes, or not at all.
+type serve func(w http.ResponseWriter, r *http.Request, from caller) error
 
 // mount registers the operations. huma routes them and writes the OpenAPI document; it neither reads nor checks requests,
 // since a command's bytes must have one reading (see internal/strictjson) and every refusal a stable code.
@@ -93,16 +93,15 @@ func (a *api) operations(schemas huma.Registry) []operation {
 
 // answer serves an operation and turns an error into a problem.
 func (a *api) answer(w http.ResponseWriter, r *http.Request, op operation) {
-	var tenant payments.TenantID
+	var from caller
 	if op.scope != "" {
-		key, err := a.authenticate(r, op.scope)
-		if err != nil {
+		var err error
+		if from, err = a.authenticate(r, op); err != nil {
 			a.fail(w, r, err)
 			return
 		}
-		tenant = key.Tenant
 	}
-	if err := op.serve(w, r, tenant); err != nil {
+	if err := op.serve(w, r, from); err != nil {
 		a.fail(w, r, err)
 	}
 }

@@ -200,22 +200,16 @@ func newCommands() *commands {
 	return &commands{left: make(chan left, 10), during: func(context.Context) {}}
 }
 
-func (c *commands) ClaimCreate(ctx context.Context, tenant payments.TenantID, key boundaries.CallerKey, command payments.CreateCommand,
-	normalised boundaries.Normalised, attendedFor time.Duration,
-) (boundaries.Claim, error) {
-	return c.asks(ctx, claimed{tenant, key, command, normalised, attendedFor})
+func (c *commands) ClaimCreate(ctx context.Context, asking boundaries.Asking, command payments.CreateCommand) (boundaries.Claim, error) {
+	return c.asks(ctx, claimed{asking.Tenant, asking.Key, command, asking.Normalised, asking.AttendedFor})
 }
 
-func (c *commands) ClaimConfirm(ctx context.Context, tenant payments.TenantID, key boundaries.CallerKey, command payments.ConfirmCommand,
-	normalised boundaries.Normalised, attendedFor time.Duration,
-) (boundaries.Claim, error) {
-	return c.asks(ctx, claimed{tenant, key, command, normalised, attendedFor})
+func (c *commands) ClaimConfirm(ctx context.Context, asking boundaries.Asking, command payments.ConfirmCommand) (boundaries.Claim, error) {
+	return c.asks(ctx, claimed{asking.Tenant, asking.Key, command, asking.Normalised, asking.AttendedFor})
 }
 
-func (c *commands) ClaimCancel(ctx context.Context, tenant payments.TenantID, key boundaries.CallerKey, command payments.CancelCommand,
-	normalised boundaries.Normalised, attendedFor time.Duration,
-) (boundaries.Claim, error) {
-	return c.asks(ctx, claimed{tenant, key, command, normalised, attendedFor})
+func (c *commands) ClaimCancel(ctx context.Context, asking boundaries.Asking, command payments.CancelCommand) (boundaries.Claim, error) {
+	return c.asks(ctx, claimed{asking.Tenant, asking.Key, command, asking.Normalised, asking.AttendedFor})
 }
 
 func (c *commands) asks(ctx context.Context, claim claimed) (boundaries.Claim, error) {

@@ -42,7 +42,7 @@ func describeTimeline(schemas huma.Registry) huma.Operation {
 }
 
 // showTimeline shows a page of the timeline of the tenant's payment.
-func (a *api) showTimeline(w http.ResponseWriter, r *http.Request, tenant payments.TenantID) error {
+func (a *api) showTimeline(w http.ResponseWriter, r *http.Request, from caller) error {
 	id, err := pathPayment(r)
 	if err != nil {
 		return err
@@ -63,7 +63,7 @@ func (a *api) showTimeline(w http.ResponseWriter, r *http.Request, tenant paymen
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), a.Timing.Statement)
 	defer cancel()
-	found, err := paymentstore.ReadTimeline(ctx, a.Pool, tenant, id, after, limit+1) // one more tells whether there are more
+	found, err := paymentstore.ReadTimeline(ctx, a.Pool, from.tenant, id, after, limit+1) // one more tells whether there are more
 	if err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ func (e *engine) create(ctx context.Context, tenant int, key boundaries.CallerKe
 	if err != nil {
 		return boundaries.Claim{}, err
 	}
-	return e.commands.ClaimCreate(ctx, e.Tenants[tenant], key, command, normalised, attended)
+	return e.commands.ClaimCreate(ctx, boundaries.Asking{Tenant: e.Tenants[tenant], Key: key, Normalised: normalised, AttendedFor: attended}, command)
 }
 
 // payment is the payment of the offer's identity as a reference.

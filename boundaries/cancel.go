@@ -2,7 +2,6 @@ package boundaries
 
 import (
 	"context"
-	"time"
 
 	"payonce/payments"
 )
@@ -10,11 +9,9 @@ import (
 // ClaimCancel claims the cancel of a payment for a caller's key, or says what the key already names. A payment ends once: a fresh key attaches to
 // the cancel that is there, also to the engine's own and whatever reason was given first; only a refused one is followed by another. Of a payment
 // that is over the claim says Over: it is decided in Postgres. It returns paymentstore.ErrNotFound.
-func (c *Commands) ClaimCancel(ctx context.Context, tenant payments.TenantID, key CallerKey, command payments.CancelCommand,
-	normalised Normalised, attendedFor time.Duration,
-) (Claim, error) {
-	return c.claimFurther(ctx, key, normalised, attendedFor, further{
-		tenant: tenant, payment: command.Payment, operation: payments.OperationCancel, judge: judgeCancel, owner: CancelOwnerKey,
+func (c *Commands) ClaimCancel(ctx context.Context, asking Asking, command payments.CancelCommand) (Claim, error) {
+	return c.claimFurther(ctx, asking, further{
+		payment: command.Payment, operation: payments.OperationCancel, judge: judgeCancel, owner: CancelOwnerKey,
 	})
 }
 

@@ -57,49 +57,68 @@ type met struct {
 // errClaimTaken is the SQLSTATE of payonce.claimed_alone: another claim of the owner key was first.
 const errClaimTaken = "PO001"
 
-// meet reads what the key names. A read decides nothing by finding nothing: the insert does.
-func (c *Commands) meet(ctx context.Context, tenant payments.TenantID, operation payments.Operation, key CallerKey) (*met, error) {
-	found, _, err := c.meetEither(ctx, tenant, operation, key, payments.RecordID{})
-	return found, err
+// Asking is who asks for a command, under which key and with what content.
+type Asking struct {
+	Tenant      payments.TenantID
+	Key         CallerKey
+	Normalised  Normalised
+	AttendedFor time.Duration // from now, at most: the caller waits, and a repeat of its key is InProgress
+	Peek        *Peek         // what the key was found to name already; nil: it is read
 }
 
-// meetEither also tells whether the record is there: then a fresh key is claimed in a transaction, to be compared first.
-func (c *Commands) meetEither(ctx context.Context, tenant payments.TenantID, operation payments.Operation, key CallerKey, record payments.RecordID,
-) (found *met, taken bool, err error) {
-	err = postgres.ForTenant(ctx, c.pool, tenant.UUID, func(batch *pgx.Batch) {
+// Peek is what a caller's key was found to name before its command was read. It shortens a replay, and decides nothing.
+type Peek struct{ found *met }
+
+// meetSQL reads what a key names; the tenant is a value, or looked up by an API key.
+const meetSQL = `
+	SELECT k.record, r.payment, k.request_hash, k.request_hash_version, r.status,
+	       k.response_code, k.response_headers, k.response_body,
+	       k.expires_at < payonce.clock() OR k.expires_at = 'infinity', coalesce(r.attended_until > payonce.clock(), false)
+	FROM payonce.idempotency_keys k JOIN payonce.idempotency_records r ON r.id = k.record
+	WHERE k.operation = $2 AND k.caller_key = $3 AND k.tenant = `
+
+// QueuePeek queues the reading of what the key names for the tenant of an API key, so that it travels with the look-up of that.
+func QueuePeek(batch *pgx.Batch, apiKeySHA256 []byte, operation payments.Operation, key CallerKey, into *Peek) {
+	batch.Queue(meetSQL+`(SELECT a.tenant FROM payonce.api_keys a WHERE a.key_sha256 = $1 AND a.revoked_at IS NULL)`,
+		apiKeySHA256, operation, string(key)).QueryRow(into.scan)
+}
+
+func (p *Peek) scan(row pgx.Row) error {
+	var m met
+	err := row.Scan(&m.record, &m.payment, &m.hash, &m.version, &m.status, &m.code, &m.headers, &m.body, &m.expired, &m.attended)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil
+	}
+	p.found = &m
+	return err
+}
+
+// meet reads what the key names, unless a peek has told of an answer that is stored: a read decides nothing by finding nothing, the insert does.
+// taken tells that the record is there: then a fresh key is claimed in a transaction, to be compared first.
+func (c *Commands) meet(ctx context.Context, operation payments.Operation, asking Asking, record payments.RecordID) (found *met, taken bool, err error) {
+	if asking.Peek != nil && asking.Peek.found != nil && asking.Peek.found.code != nil {
+		return asking.Peek.found, true, nil
+	}
+	var peek Peek
+	err = postgres.ForTenant(ctx, c.pool, asking.Tenant.UUID, func(batch *pgx.Batch) {
 		if record != (payments.RecordID{}) {
 			batch.Queue(`SELECT EXISTS (SELECT FROM payonce.idempotency_records WHERE id = $1)`, record.UUID).QueryRow(
 				func(row pgx.Row) error { return row.Scan(&taken) })
 		}
-		batch.Queue(`
-			SELECT k.record, r.payment, k.request_hash, k.request_hash_version, r.status,
-			       k.response_code, k.response_headers, k.response_body,
-			       k.expires_at < payonce.clock() OR k.expires_at = 'infinity', coalesce(r.attended_until > payonce.clock(), false)
-			FROM payonce.idempotency_keys k JOIN payonce.idempotency_records r ON r.id = k.record
-			WHERE k.tenant = $1 AND k.operation = $2 AND k.caller_key = $3`,
-			tenant.UUID, operation, string(key)).QueryRow(func(row pgx.Row) error {
-			var m met
-			err := row.Scan(&m.record, &m.payment, &m.hash, &m.version, &m.status,
-				&m.code, &m.headers, &m.body, &m.expired, &m.attended)
-			if errors.Is(err, pgx.ErrNoRows) {
-				return nil
-			}
-			found = &m
-			return err
-		})
+		batch.Queue(meetSQL+`$1`, asking.Tenant.UUID, operation, string(asking.Key)).QueryRow(peek.scan)
 	})
 	if err != nil {
 		return nil, false, fmt.Errorf("read caller's key: %w", err)
 	}
-	return found, taken, nil
+	return peek.found, taken, nil
 }
 
 // answerMet says what a key that exists gets: content before status.
-func (c *Commands) answerMet(ctx context.Context, claim Claim, key CallerKey, normalised Normalised, found met, attendedFor time.Duration) (Claim, error) {
+func (c *Commands) answerMet(ctx context.Context, claim Claim, asking Asking, found met) (Claim, error) {
 	claim.Record, claim.Payment = payments.RecordID{UUID: found.record}, payments.PaymentID{UUID: found.payment}
 	c.repeats.Count(claim.Record)
 	switch {
-	case found.version == normalised.Hash.Version && string(found.hash) != string(normalised.Hash.Sum[:]):
+	case found.version == asking.Normalised.Hash.Version && string(found.hash) != string(asking.Normalised.Hash.Sum[:]):
 		claim.Outcome = Mismatch
 		return claim, nil
 	case found.code != nil && !found.expired:
@@ -110,14 +129,14 @@ func (c *Commands) answerMet(ctx context.Context, claim Claim, key CallerKey, no
 		claim.Outcome = Replay
 		return claim, nil
 	case found.status == RecordCompleted:
-		answer, err := c.copyAnswer(ctx, claim, key)
+		answer, err := c.copyAnswer(ctx, claim, asking.Key)
 		claim.Outcome, claim.Answer = Replay, answer
 		return claim, err
 	case found.attended:
 		claim.Outcome, claim.RetryAfter = InProgress, time.Second
 		return claim, nil
 	default:
-		return c.attend(ctx, claim, attendedFor)
+		return c.attend(ctx, claim, asking.AttendedFor)
 	}
 }
 

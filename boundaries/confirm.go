@@ -2,7 +2,6 @@ package boundaries
 
 import (
 	"context"
-	"time"
 
 	"payonce/payments"
 )
@@ -10,11 +9,9 @@ import (
 // ClaimConfirm claims the next confirm of a payment for a caller's key, or says what the key already names. One confirm is open at a time: a fresh
 // key with its content attaches to it. It returns paymentstore.ErrNotFound, and *ConflictError when the open confirm holds other content or the
 // payment's state rules a confirm out.
-func (c *Commands) ClaimConfirm(ctx context.Context, tenant payments.TenantID, key CallerKey, command payments.ConfirmCommand,
-	normalised Normalised, attendedFor time.Duration,
-) (Claim, error) {
-	return c.claimFurther(ctx, key, normalised, attendedFor, further{
-		tenant: tenant, payment: command.Payment, operation: payments.OperationConfirm, judge: judgeConfirm, owner: ConfirmOwnerKey,
+func (c *Commands) ClaimConfirm(ctx context.Context, asking Asking, command payments.ConfirmCommand) (Claim, error) {
+	return c.claimFurther(ctx, asking, further{
+		payment: command.Payment, operation: payments.OperationConfirm, judge: judgeConfirm, owner: ConfirmOwnerKey,
 		deadline: &c.timing.CommandDeadline,
 	})
 }

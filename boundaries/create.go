@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -15,22 +14,20 @@ import (
 )
 
 // ClaimCreate claims the create command of a reference for a caller's key, or says what the key or the reference already names.
-// The caller is attended, and repeats of its key get InProgress, until Leave, the answer or attendedFor has passed.
+// The caller is attended, and repeats of its key get InProgress, until Leave, the answer or AttendedFor has passed.
 // It returns *ConflictError when the reference is taken.
-func (c *Commands) ClaimCreate(ctx context.Context, tenant payments.TenantID, key CallerKey, command payments.CreateCommand,
-	normalised Normalised, attendedFor time.Duration,
-) (Claim, error) {
-	claim := Claim{Tenant: tenant, Operation: payments.OperationCreate}
+func (c *Commands) ClaimCreate(ctx context.Context, asking Asking, command payments.CreateCommand) (Claim, error) {
+	claim := Claim{Tenant: asking.Tenant, Operation: payments.OperationCreate}
+	first := RecordID(asking.Tenant, payments.OperationCreate, CreateOwnerKey(command.Reference, 1))
 	for range maxClaimTries {
-		first := RecordID(tenant, payments.OperationCreate, CreateOwnerKey(command.Reference, 1))
-		found, taken, err := c.meetEither(ctx, tenant, payments.OperationCreate, key, first)
+		found, taken, err := c.meet(ctx, payments.OperationCreate, asking, first)
 		if err != nil {
 			return Claim{}, err
 		}
 		if found != nil {
-			return c.answerMet(ctx, claim, key, normalised, *found, attendedFor)
+			return c.answerMet(ctx, claim, asking, *found)
 		}
-		claimed, err := c.insertCreate(ctx, claim, key, command, normalised, attendedFor, taken)
+		claimed, err := c.insertCreate(ctx, claim, asking, command, taken)
 		if err != nil {
 			return Claim{}, err
 		}
@@ -43,11 +40,9 @@ func (c *Commands) ClaimCreate(ctx context.Context, tenant payments.TenantID, ke
 
 // insertCreate inserts key, record, payment and, with a method, the first confirm in one transaction; taken says that the reference has a record. It returns nil when the key exists
 // after all.
-func (c *Commands) insertCreate(ctx context.Context, claim Claim, key CallerKey, command payments.CreateCommand, normalised Normalised,
-	attendedFor time.Duration, taken bool,
-) (*Claim, error) {
+func (c *Commands) insertCreate(ctx context.Context, claim Claim, asking Asking, command payments.CreateCommand, taken bool) (*Claim, error) {
 	if command.Replaces == nil && !taken {
-		claimed, taken, err := c.claimAlone(ctx, claim, key, command, normalised, attendedFor)
+		claimed, taken, err := c.claimAlone(ctx, claim, asking, command)
 		if err != nil || !taken {
 			return claimed, err
 		}
@@ -59,13 +54,13 @@ func (c *Commands) insertCreate(ctx context.Context, claim Claim, key CallerKey,
 		if err != nil {
 			return err
 		}
-		rows, err := c.newCreate(claim.Tenant, command, normalised, attempt)
+		rows, err := c.newCreate(claim.Tenant, command, asking.Normalised, attempt)
 		if err != nil {
 			return err
 		}
 		claim := claim
 		claim.Record, claim.Payment = rows.record, rows.payment
-		keyInserted, recordInserted, err := c.insertRows(ctx, tx, claim, key, command, normalised, rows, attendedFor)
+		keyInserted, recordInserted, err := c.insertRows(ctx, tx, claim, asking, command, rows)
 		switch {
 		case err != nil:
 			return err
@@ -74,7 +69,7 @@ func (c *Commands) insertCreate(ctx context.Context, claim Claim, key CallerKey,
 		case recordInserted:
 			claim.Outcome = Acquired
 		default:
-			if claim, err = c.attach(ctx, tx, claim, normalised); err != nil {
+			if claim, err = c.attach(ctx, tx, claim, asking.Normalised); err != nil {
 				return err
 			}
 		}
@@ -84,21 +79,19 @@ func (c *Commands) insertCreate(ctx context.Context, claim Claim, key CallerKey,
 	if err != nil || claimed == nil || claimed.Outcome != Replay {
 		return claimed, err
 	}
-	claimed.Answer, err = c.copyAnswer(ctx, *claimed, key)
+	claimed.Answer, err = c.copyAnswer(ctx, *claimed, asking.Key)
 	return claimed, err
 }
 
 // claimAlone claims the first attempt of a reference in one statement and one round trip. taken tells that the reference has a record already: that
 // one is met in a transaction. A nil claim says that the key exists after all.
-func (c *Commands) claimAlone(ctx context.Context, claim Claim, key CallerKey, command payments.CreateCommand, normalised Normalised,
-	attendedFor time.Duration,
-) (claimed *Claim, taken bool, err error) {
-	rows, err := c.newCreate(claim.Tenant, command, normalised, 1)
+func (c *Commands) claimAlone(ctx context.Context, claim Claim, asking Asking, command payments.CreateCommand) (claimed *Claim, taken bool, err error) {
+	rows, err := c.newCreate(claim.Tenant, command, asking.Normalised, 1)
 	if err != nil {
 		return nil, false, err
 	}
 	claim.Record, claim.Payment, claim.Outcome = rows.record, rows.payment, Acquired
-	keyInserted, _, err := c.insertRows(ctx, c.pool, claim, key, command, normalised, rows, attendedFor)
+	keyInserted, _, err := c.insertRows(ctx, c.pool, claim, asking, command, rows)
 	var refused *pgconn.PgError
 	switch {
 	case errors.As(err, &refused) && refused.Code == errClaimTaken:
@@ -205,8 +198,7 @@ func paymentCallKey(tenant payments.TenantID, payment payments.PaymentID, operat
 }
 
 // insertRows is the claim: one statement, in which the key's unique index and then the record's decide.
-func (c *Commands) insertRows(ctx context.Context, db postgres.Batcher, claim Claim, key CallerKey, command payments.CreateCommand, normalised Normalised,
-	rows createRows, attendedFor time.Duration,
+func (c *Commands) insertRows(ctx context.Context, db postgres.Batcher, claim Claim, asking Asking, command payments.CreateCommand, rows createRows,
 ) (keyInserted, recordInserted bool, err error) {
 	var replaces *uuid.UUID
 	if command.Replaces != nil {
@@ -219,12 +211,12 @@ func (c *Commands) insertRows(ctx context.Context, db postgres.Batcher, claim Cl
 	_, inTransaction := db.(pgx.Tx)
 	err = postgres.ForTenant(ctx, db, claim.Tenant.UUID, func(batch *pgx.Batch) {
 		batch.Queue(claimCreate,
-			claim.Tenant.UUID, claim.Operation, string(key), normalised.Hash.Sum[:], normalised.Hash.Version, // 1-5
+			claim.Tenant.UUID, claim.Operation, string(asking.Key), asking.Normalised.Hash.Sum[:], asking.Normalised.Hash.Version, // 1-5
 			rows.record.UUID, string(rows.owner), rows.key, rows.sealedCommand, rows.payment.UUID, // 6-10
 			rows.confirmRecord, rows.confirmOwner, rows.confirmKey, rows.confirmHash, rows.confirmVersion, rows.sealedConfirm, // 11-16
 			command.Reference, rows.attempt, replaces, command.Amount, command.Currency, rows.captureMethod, command.Description, // 17-23
 			metadata, rows.sealedEmail, rows.lastCommand, // 24-26
-			c.timing.ReplayWindow, c.timing.CommandDeadline, attendedFor, c.timing.WakeAfter, // 27-30
+			c.timing.ReplayWindow, c.timing.CommandDeadline, asking.AttendedFor, c.timing.WakeAfter, // 27-30
 			payments.OperationConfirm, inTransaction, // 31-32
 		).QueryRow(func(row pgx.Row) error { return row.Scan(&keyInserted, &recordInserted) })
 	})

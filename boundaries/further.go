@@ -15,7 +15,6 @@ import (
 
 // further is a command on a payment that exists: what names it and what rules it out.
 type further struct {
-	tenant    payments.TenantID
 	payment   payments.PaymentID
 	operation payments.Operation
 	judge     func(at standing, normalised Normalised) error
@@ -44,17 +43,17 @@ func (h heldRecord) differs(normalised Normalised) bool {
 }
 
 // claimFurther claims a command on a payment that exists for a caller's key, or says what the key names.
-func (c *Commands) claimFurther(ctx context.Context, key CallerKey, normalised Normalised, attendedFor time.Duration, f further) (Claim, error) {
-	claim := Claim{Tenant: f.tenant, Operation: f.operation, Payment: f.payment}
+func (c *Commands) claimFurther(ctx context.Context, asking Asking, f further) (Claim, error) {
+	claim := Claim{Tenant: asking.Tenant, Operation: f.operation, Payment: f.payment}
 	for range maxClaimTries {
-		found, err := c.meet(ctx, f.tenant, f.operation, key)
+		found, _, err := c.meet(ctx, f.operation, asking, payments.RecordID{})
 		if err != nil {
 			return Claim{}, err
 		}
 		if found != nil {
-			return c.answerMet(ctx, claim, key, normalised, *found, attendedFor)
+			return c.answerMet(ctx, claim, asking, *found)
 		}
-		claimed, err := c.insertFurther(ctx, claim, key, normalised, attendedFor, f)
+		claimed, err := c.insertFurther(ctx, claim, asking, f)
 		if err != nil {
 			return Claim{}, err
 		}
@@ -67,21 +66,20 @@ func (c *Commands) claimFurther(ctx context.Context, key CallerKey, normalised N
 
 // insertFurther decides under the payment's lock, then inserts the key and, unless the owner key has a record already, the record with the payment's
 // next number. It returns nil when the key exists after all.
-func (c *Commands) insertFurther(ctx context.Context, claim Claim, key CallerKey, normalised Normalised, attendedFor time.Duration, f further,
-) (*Claim, error) {
+func (c *Commands) insertFurther(ctx context.Context, claim Claim, asking Asking, f further) (*Claim, error) {
 	var claimed *Claim
 	err := postgres.InTransaction(ctx, c.pool, func(tx pgx.Tx) error {
 		claimed = nil
-		at, err := lockStanding(ctx, tx, f)
+		at, err := lockStanding(ctx, tx, asking.Tenant, f)
 		if err != nil {
 			return err
 		}
-		if err := f.judge(at, normalised); err != nil {
+		if err := f.judge(at, asking.Normalised); err != nil {
 			return err
 		}
 		claim := claim
-		claim.Record = RecordID(f.tenant, f.operation, f.owner(f.payment, at.n))
-		inserted, err := c.insertFurtherRows(ctx, tx, claim, key, normalised, attendedFor, f, at)
+		claim.Record = RecordID(asking.Tenant, f.operation, f.owner(f.payment, at.n))
+		inserted, err := c.insertFurtherRows(ctx, tx, claim, asking, f, at)
 		switch {
 		case err != nil:
 			return err
@@ -103,20 +101,20 @@ func (c *Commands) insertFurther(ctx context.Context, claim Claim, key CallerKey
 	if err != nil || claimed == nil || claimed.Outcome != Replay {
 		return claimed, err
 	}
-	claimed.Answer, err = c.copyAnswer(ctx, *claimed, key)
+	claimed.Answer, err = c.copyAnswer(ctx, *claimed, asking.Key)
 	return claimed, err
 }
 
 // lockStanding locks the payment's row, before the transaction's first write, and reads where its commands stand: in a statement of its own, since
 // what was committed while the lock was waited for is invisible to the one that waited.
-func lockStanding(ctx context.Context, tx pgx.Tx, f further) (standing, error) {
+func lockStanding(ctx context.Context, tx pgx.Tx, tenant payments.TenantID, f further) (standing, error) {
 	at := standing{payment: f.payment}
 	held := heldRecord{}
 	var status *RecordStatus
 	var version *int16
-	err := postgres.ForTenant(ctx, tx, f.tenant.UUID, func(batch *pgx.Batch) {
+	err := postgres.ForTenant(ctx, tx, tenant.UUID, func(batch *pgx.Batch) {
 		batch.Queue(`SELECT status, failure IS NOT NULL FROM payonce.payments WHERE id = $1 AND tenant = $2 FOR NO KEY UPDATE`,
-			f.payment.UUID, f.tenant.UUID).QueryRow(func(row pgx.Row) error { return row.Scan(&at.status, &at.ending) })
+			f.payment.UUID, tenant.UUID).QueryRow(func(row pgx.Row) error { return row.Scan(&at.status, &at.ending) })
 		// Settled confirms and refused cancels are behind us; the next number is the open command's, or free.
 		batch.Queue(`
 			WITH commands AS (
@@ -143,19 +141,17 @@ func lockStanding(ctx context.Context, tx pgx.Tx, f further) (standing, error) {
 }
 
 // insertFurtherRows inserts the key, and the record where there is none; false when the key is there already.
-func (c *Commands) insertFurtherRows(ctx context.Context, tx pgx.Tx, claim Claim, key CallerKey, normalised Normalised, attendedFor time.Duration,
-	f further, at standing,
-) (inserted bool, err error) {
-	sealed, err := c.sealer.Seal(ColumnCommand, normalised.JSON)
+func (c *Commands) insertFurtherRows(ctx context.Context, tx pgx.Tx, claim Claim, asking Asking, f further, at standing) (inserted bool, err error) {
+	sealed, err := c.sealer.Seal(ColumnCommand, asking.Normalised.JSON)
 	if err != nil {
 		return false, err
 	}
 	owner := f.owner(f.payment, at.n)
-	err = postgres.ForTenant(ctx, tx, f.tenant.UUID, func(batch *pgx.Batch) {
+	err = postgres.ForTenant(ctx, tx, asking.Tenant.UUID, func(batch *pgx.Batch) {
 		batch.Queue(claimFurther,
-			f.tenant.UUID, f.operation, string(key), normalised.Hash.Sum[:], normalised.Hash.Version, // 1-5
-			claim.Record.UUID, string(owner), paymentCallKey(f.tenant, f.payment, f.operation, at.n), sealed, f.payment.UUID, // 6-10
-			at.held == nil, c.timing.ReplayWindow, f.deadline, attendedFor, c.timing.WakeAfter, // 11-15
+			asking.Tenant.UUID, f.operation, string(asking.Key), asking.Normalised.Hash.Sum[:], asking.Normalised.Hash.Version, // 1-5
+			claim.Record.UUID, string(owner), paymentCallKey(asking.Tenant, f.payment, f.operation, at.n), sealed, f.payment.UUID, // 6-10
+			at.held == nil, c.timing.ReplayWindow, f.deadline, asking.AttendedFor, c.timing.WakeAfter, // 11-15
 		).QueryRow(func(row pgx.Row) error { return row.Scan(&inserted) })
 	})
 	if err != nil {

@@ -58,7 +58,9 @@ func (c *commands) claim(ctx context.Context, reference string) (boundaries.Clai
 	if err != nil {
 		return boundaries.Claim{}, err
 	}
-	claim, err := c.boundary.ClaimCreate(ctx, c.site.tenant, boundaries.CallerKey(reference), command, normalised, timing.Production().DefaultWait)
+	claim, err := c.boundary.ClaimCreate(ctx, boundaries.Asking{
+		Tenant: c.site.tenant, Key: boundaries.CallerKey(reference), Normalised: normalised, AttendedFor: timing.Production().DefaultWait,
+	}, command)
 	if err == nil && claim.Outcome != boundaries.Acquired {
 		err = fmt.Errorf("claim of %s: %s", reference, claim.Outcome)
 	}

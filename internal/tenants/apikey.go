@@ -82,21 +82,38 @@ func CreateAPIKey(ctx context.Context, pool *pgxpool.Pool, tenant payments.Tenan
 
 // FindAPIKey reads the key that a caller presents, or ErrNotFound when it is unknown or revoked. It reads at each call, so a
 // revocation holds from its commit on.
-func FindAPIKey(ctx context.Context, db Querier, key string) (APIKey, error) {
-	if !keyShape.MatchString(key) {
-		return APIKey{}, ErrNotFound
+func FindAPIKey(ctx context.Context, db postgres.Batcher, key string) (APIKey, error) {
+	batch := &pgx.Batch{}
+	var found *APIKey
+	if _, err := QueueFindAPIKey(batch, key, &found); err != nil {
+		return APIKey{}, err
 	}
-	hash := sha256.Sum256([]byte(key))
-	var found APIKey
-	err := db.QueryRow(ctx, `SELECT id, tenant, scopes FROM payonce.api_keys WHERE key_sha256 = $1 AND revoked_at IS NULL`, hash[:]).
-		Scan(&found.ID, &found.Tenant.UUID, &found.Scopes)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return APIKey{}, ErrNotFound
-	}
-	if err != nil {
+	if err := db.SendBatch(ctx, batch).Close(); err != nil {
 		return APIKey{}, fmt.Errorf("read key: %w", err)
 	}
-	return found, nil
+	if found == nil {
+		return APIKey{}, ErrNotFound
+	}
+	return *found, nil
+}
+
+// QueueFindAPIKey queues the look-up of a key, which is nil when it is unknown or revoked, and returns the hash by which it is found. ErrNotFound
+// when the text cannot be a key.
+func QueueFindAPIKey(batch *pgx.Batch, key string, into **APIKey) (hash []byte, err error) {
+	if !keyShape.MatchString(key) {
+		return nil, ErrNotFound
+	}
+	sum := sha256.Sum256([]byte(key))
+	batch.Queue(`SELECT id, tenant, scopes FROM payonce.api_keys WHERE key_sha256 = $1 AND revoked_at IS NULL`, sum[:]).QueryRow(func(row pgx.Row) error {
+		var found APIKey
+		err := row.Scan(&found.ID, &found.Tenant.UUID, &found.Scopes)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		*into = &found
+		return err
+	})
+	return sum[:], nil
 }
 
 // RevokeAPIKey ends a key; a second time changes nothing. ErrNotFound when there is none. For the system role.

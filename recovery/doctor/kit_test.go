@@ -115,7 +115,7 @@ func (p *patient) claim(t *testing.T, reference, method, key string) payments.Pa
 	}
 	normalised, err := boundaries.Normalise(payments.OperationCreate, "/v1/payments", command)
 	require.NoError(t, err)
-	claim, err := p.app.Commands.ClaimCreate(t.Context(), p.tenant, boundaries.CallerKey(key), command, normalised, 0)
+	claim, err := p.app.Commands.ClaimCreate(t.Context(), boundaries.Asking{Tenant: p.tenant, Key: boundaries.CallerKey(key), Normalised: normalised}, command)
 	require.NoError(t, err)
 	return claim.Payment
 }
