@@ -66,3 +66,34 @@ func TestAWorkerKilledAfterAnyEffectIsFollowedByTheSameEffect(t *testing.T) {
 		})
 	}
 }
+
+// The worker dies after Stripe canceled the intent and before that is known here: the next one's cancel is the same call, the payment ends as canceled
+// and its receiver is told once.
+func TestAWorkerKilledAfterACancelIsFollowedByTheSameCancel(t *testing.T) {
+	t.Parallel()
+	s := system.New(t)
+	s.Fault(control.Rule{Match: control.Match{EventType: "*"}, Fault: control.FaultDrop})
+	s.StartAPI()
+	worker := s.WorkerProcess()
+	created := s.Create("K1", system.With(system.Order("order-1", 1000), "payment_method", nil)).Payment(t)
+	require.Equal(t, payments.StatusRequiresPaymentMethod, created.Status)
+	const cancels = "/v1/payment_intents/*/cancel"
+	hold, err := s.Twin.Hold(t.Context(), control.Hold{Method: http.MethodPost, Path: cancels, Point: control.AfterEffect})
+	require.NoError(t, err)
+	_, err = s.Post(t.Context(), s.APIKey, "/v1/payments/"+created.ID.String()+"/cancel", "K2", map[string]any{}, "wait=0")
+	require.NoError(t, err)
+	_, err = s.Twin.Held(t.Context(), 1)
+	require.NoError(t, err)
+	worker.Kill()
+	require.NoError(t, s.Twin.Release(t.Context(), hold.ID))
+	s.WorkerProcess()
+	s.Eventually("the payment is canceled", func() bool { return s.Payment(created.ID).Status == payments.StatusCanceled })
+	s.Settle()
+	require.True(t, s.Book(created.ID).Canceled)
+	for _, send := range s.Requests(http.MethodPost, cancels) {
+		require.Equal(t, s.Requests(http.MethodPost, cancels)[0].IdempotencyKey, send.IdempotencyKey)
+	}
+	require.Zero(t, s.Count(`SELECT count(*) FROM payonce.ledger_journals`))
+	require.Equal(t, 1, s.Count(`SELECT count(*) FROM payonce.notifications`))
+	require.Len(t, s.Receiver.Of(t, created.ID.String()), 1)
+}
