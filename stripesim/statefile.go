@@ -24,7 +24,7 @@ const recordHead = 8
 // lockWait is how long a state file may be held by another process, which may be about to end.
 const lockWait = time.Second
 
-var errNotAStateFile = errors.New("not a state file of this program")
+var errNotAStateFile = errors.New("not a state file of this program: remove it to begin anew")
 
 // stateFile is a file to which records are appended: the puts of some batches, of which all count or none. A row's
 // last put is what it is. What died while it was written is cut off when the file is opened. It is not synced: it
