@@ -23,7 +23,7 @@ const cursorAt = 1 + 8
 
 // writeCursor renders a place as opaque text: kind, time in microseconds since 1970 and what breaks ties.
 func writeCursor(kind byte, at time.Time, tie []byte) string {
-	place := binary.BigEndian.AppendUint64([]byte{kind}, uint64(at.UnixMicro())) //nolint:gosec // the same bits, read back below
+	place := binary.BigEndian.AppendUint64([]byte{kind}, uint64(at.UnixMicro()))
 	return base64.RawURLEncoding.EncodeToString(append(place, tie...))
 }
 
@@ -33,7 +33,7 @@ func readCursor(kind byte, text string) (at time.Time, tie []byte, ok bool) {
 	if err != nil || len(place) < cursorAt || place[0] != kind {
 		return time.Time{}, nil, false
 	}
-	microseconds := int64(binary.BigEndian.Uint64(place[1:])) //nolint:gosec // the same bits as were written
+	microseconds := int64(binary.BigEndian.Uint64(place[1:]))
 	return time.UnixMicro(microseconds).UTC(), place[cursorAt:], true
 }
 

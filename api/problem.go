@@ -142,52 +142,30 @@ func refusalOf(err error) refusal {
 
 // title says in a sentence what a code means.
 func (c code) title() string {
-	switch c {
-	case codeBodyInvalid:
-		return "The body is not a JSON object that can be read in one way only"
-	case codeFieldInvalid:
-		return "A field is refused"
-	case codeCardDataRefused:
-		return "A field or the Idempotency-Key holds what looks like a card number"
-	case codeKeyMissing:
-		return "The Idempotency-Key header is required"
-	case codeKeyInvalid:
-		return "The Idempotency-Key header is refused"
-	case codePreferInvalid:
-		return "The Prefer header is refused"
-	case codeQueryRefused:
-		return "A command takes no query parameters"
-	case codeParameterInvalid:
-		return "A query parameter is refused"
-	case codeUnauthorized:
-		return "The API key is missing, unknown or revoked"
-	case codeForbiddenScope:
-		return "The API key lacks the scope of this operation"
-	case codePaymentNotFound:
-		return "There is no such payment"
-	case codeInProgress:
-		return "The same command is being processed"
-	case codeKeyReused:
-		return "The Idempotency-Key was used for another command"
-	case codeReferenceConflict:
-		return "The reference is taken by another command, or its attempt is still open"
-	case codeReferenceEnded:
-		return "The reference has succeeded and is not attempted again"
-	case codeReplacesUnknown:
-		return "The payment to replace is not one of this reference"
-	case codePaymentSucceeded:
-		return "The payment has succeeded"
-	case codePaymentEnded:
-		return "The payment is over without money, or about to be"
-	case codeUnexpectedState:
-		return "The payment's state rules this command out"
-	case codeBodyTooSlow:
-		return "The body did not arrive in time"
-	case codeUnavailable:
-		return "A dependency is down; nothing is lost by trying again with the same key"
-	default:
-		return http.StatusText(c.status())
+	titles := map[code]string{
+		codeBodyInvalid:       "The body is not a JSON object that can be read in one way only",
+		codeFieldInvalid:      "A field is refused",
+		codeCardDataRefused:   "A field or the Idempotency-Key holds what looks like a card number",
+		codeKeyMissing:        "The Idempotency-Key header is required",
+		codeKeyInvalid:        "The Idempotency-Key header is refused",
+		codePreferInvalid:     "The Prefer header is refused",
+		codeQueryRefused:      "A command takes no query parameters",
+		codeParameterInvalid:  "A query parameter is refused",
+		codeUnauthorized:      "The API key is missing, unknown or revoked",
+		codeForbiddenScope:    "The API key lacks the scope of this operation",
+		codePaymentNotFound:   "There is no such payment",
+		codeInProgress:        "The same command is being processed",
+		codeKeyReused:         "The Idempotency-Key was used for another command",
+		codeReferenceConflict: "The reference is taken by another command, or its attempt is still open",
+		codeReferenceEnded:    "The reference has succeeded and is not attempted again",
+		codeReplacesUnknown:   "The payment to replace is not one of this reference",
+		codePaymentSucceeded:  "The payment has succeeded",
+		codePaymentEnded:      "The payment is over without money, or about to be",
+		codeUnexpectedState:   "The payment's state rules this command out",
+		codeBodyTooSlow:       "The body did not arrive in time",
+		codeUnavailable:       "A dependency is down; nothing is lost by trying again with the same key",
 	}
+	return cmp.Or(titles[c], http.StatusText(c.status()))
 }
 
 // fail answers with what the caller may know of err, and logs the rest. When the request has ended, because the caller went
