@@ -12,9 +12,6 @@ import (
 	"payonce/payments"
 )
 
-// ColumnEventBody is the sealed column of an event's raw bytes.
-const ColumnEventBody = "provider_events.body"
-
 // EventStatus is what has become of a stored event.
 type EventStatus string
 
@@ -70,7 +67,7 @@ func StoreEvent(ctx context.Context, db rowQuerier, sealer *seal.Sealer, event E
 	if err != nil {
 		return "", uuid.Nil, fmt.Errorf("make event row id: %w", err)
 	}
-	body, err := sealer.Seal(ColumnEventBody, event.Body)
+	body, err := sealEventBody(sealer, event.Body)
 	if err != nil {
 		return "", uuid.Nil, err
 	}

@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -24,8 +25,8 @@ type Result struct {
 // inserted journal. A key taken by a transaction still open is waited for. What stood before is compared by content: equal is a
 // Replay, other a Mismatch, which the caller parks and alarms. None of these raises a database error, so the transaction stays usable.
 //
-// It needs READ COMMITTED: it reads back, in a new statement, what another transaction committed meanwhile. One round trip; two when a
-// posting lowers a guarded account. Errors: the refusals of errors.go, or the database's.
+// It needs READ COMMITTED: it reads back, in a new statement, what another transaction committed meanwhile. One round trip; one more when a key
+// was taken, and one more when a posting lowers a guarded account. Errors: the refusals of errors.go, or the database's.
 func Post(ctx context.Context, tx pgx.Tx, postings ...Posting) ([]Result, error) {
 	for _, posting := range postings {
 		if err := posting.Validate(); err != nil {
@@ -43,14 +44,19 @@ func Post(ctx context.Context, tx pgx.Tx, postings ...Posting) ([]Result, error)
 	if err != nil {
 		return nil, err
 	}
-	batch := &pgx.Batch{}
-	rows.queuePost(batch)
-	var stored []standing
-	queueStanding(batch, postings, &stored)
-	if err := tx.SendBatch(ctx, batch).Close(); err != nil {
+	claimed, err := rows.post(ctx, tx)
+	if err != nil {
 		return nil, fmt.Errorf("post %s: %w", postings[0].Key, err)
 	}
-	return rows.judge(postings, stored, red)
+	var stored []standing
+	if len(claimed) < len(postings) {
+		batch := &pgx.Batch{}
+		queueStanding(batch, postings, &stored)
+		if err := tx.SendBatch(ctx, batch).Close(); err != nil {
+			return nil, fmt.Errorf("post %s: %w", postings[0].Key, err)
+		}
+	}
+	return rows.judge(postings, claimed, stored, red)
 }
 
 // rows are the postings as the columns of three tables.
@@ -131,55 +137,64 @@ func (r *rows) addAccount(id uuid.UUID, posting Posting, entry Entry) error {
 	return nil
 }
 
-// queuePost queues the claim and its effect. Accounts that are missing are made on the way; a known one costs an index look-up
-// and no write. Foreign keys are checked when the whole statement is done. Rows are inserted in the order of their unique keys, so that two
-// transactions with the same postings wait for each other and never both.
-func (r *rows) queuePost(batch *pgx.Batch) {
-	batch.Queue(`
-		WITH accounts AS (
+// post sends the claim and its effect, and returns the journals that were claimed now. Accounts that are missing are made on the way; a known one
+// costs an index look-up and no write. Rows are inserted in the order of their unique keys, so that two transactions with the same postings wait for
+// each other and never both.
+func (r *rows) post(ctx context.Context, tx pgx.Tx) ([]uuid.UUID, error) {
+	found, err := tx.Query(ctx, `
+		WITH era AS MATERIALIZED (
+			SELECT epoch FROM payonce.restore_epoch
+		), accounts AS (
 			INSERT INTO payonce.ledger_accounts (id, tenant, name, currency, kind, created_at)
 			SELECT a.id, a.tenant, a.name, a.currency, a.kind, payonce.clock()
 			FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[]) AS a (id, tenant, name, currency, kind)
-			WHERE NOT EXISTS (SELECT FROM payonce.ledger_accounts known WHERE known.id = a.id)
+			WHERE (SELECT known.id FROM payonce.ledger_accounts known WHERE known.id = a.id) IS NULL -- look up each: as an anti join it may read all
 			ORDER BY a.id
 			ON CONFLICT DO NOTHING
 		), claimed AS (
 			INSERT INTO payonce.ledger_journals
-				(id, tenant, posting_key, rule, content_hash, phase, payment, source, memo, effective_at, booked_at)
+				(id, tenant, posting_key, rule, content_hash, phase, payment, source, memo, effective_at, booked_at, epoch)
 			SELECT j.id, j.tenant, j.posting_key, j.rule, j.content_hash, 'posted', j.payment, j.source, j.memo,
-				j.effective_at, payonce.clock()
-			FROM unnest($6::uuid[], $7::uuid[], $8::text[], $9::text[], $10::bytea[], $11::uuid[], $12::text[], $13::text[],
+				j.effective_at, payonce.clock(), era.epoch
+			FROM era, unnest($6::uuid[], $7::uuid[], $8::text[], $9::text[], $10::bytea[], $11::uuid[], $12::text[], $13::text[],
 				$14::timestamptz[]) AS j (id, tenant, posting_key, rule, content_hash, payment, source, memo, effective_at)
 			ORDER BY j.tenant, j.posting_key
 			ON CONFLICT (tenant, posting_key) DO NOTHING
 			RETURNING id
+		), entries AS (
+			INSERT INTO payonce.ledger_entries (journal, line, account, amount, currency, epoch)
+			SELECT e.journal, e.line, e.account, e.amount, e.currency, era.epoch
+			FROM era, unnest($15::uuid[], $16::smallint[], $17::uuid[], $18::bigint[], $19::text[])
+				AS e (journal, line, account, amount, currency)
+			JOIN claimed ON claimed.id = e.journal
 		)
-		INSERT INTO payonce.ledger_entries (journal, line, account, amount, currency)
-		SELECT e.journal, e.line, e.account, e.amount, e.currency
-		FROM unnest($15::uuid[], $16::smallint[], $17::uuid[], $18::bigint[], $19::text[])
-			AS e (journal, line, account, amount, currency)
-		JOIN claimed ON claimed.id = e.journal`,
+		SELECT id FROM claimed`,
 		r.accounts, r.accountTenants, r.accountNames, r.accountCurrencies, r.accountKinds,
 		r.journals, r.journalTenants, r.keys, r.journalRules, r.hashes, r.payments, r.sources, r.memos, r.effective,
 		r.entryJournals, r.lines, r.entryAccounts, r.amounts, r.entryCurrencies)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(found, pgx.RowTo[uuid.UUID])
 }
 
 // judge compares what stands under each key with what was offered.
-func (r *rows) judge(postings []Posting, stored []standing, red [][]AccountName) ([]Result, error) {
+func (r *rows) judge(postings []Posting, claimed []uuid.UUID, stored []standing, red [][]AccountName) ([]Result, error) {
 	byIdentity := make(map[identity]standing, len(stored))
 	for _, journal := range stored {
 		byIdentity[journal.identity] = journal
 	}
 	results := make([]Result, len(postings))
 	for i, posting := range postings {
+		if slices.Contains(claimed, r.journals[i]) {
+			results[i] = Result{Outcome: boundaries.Acquired, Journal: r.journals[i], InTheRed: red[i]}
+			continue
+		}
 		journal, found := byIdentity[identityOf(posting)]
 		if !found {
 			return nil, fmt.Errorf("post %s: the claim left no journal (the transaction must be READ COMMITTED)", posting.Key)
 		}
 		results[i] = Result{Outcome: journal.outcomeFor(r.journals[i], r.hashes[i]), Journal: journal.id}
-		if results[i].Outcome == boundaries.Acquired {
-			results[i].InTheRed = red[i]
-		}
 	}
 	return results, nil
 }

@@ -110,7 +110,7 @@ func (a *Applier) take(ctx context.Context) ([]storedEvent, error) {
 		return nil, fmt.Errorf("take due events: %w", err)
 	}
 	for i := range due {
-		if due[i].Body, err = a.Sealer.Open(boundaries.ColumnEventBody, due[i].Body); err != nil {
+		if due[i].Body, err = boundaries.OpenEventBody(a.Sealer, due[i].Body); err != nil {
 			return nil, err
 		}
 	}

@@ -170,7 +170,7 @@ func (h *Handler) store(w http.ResponseWriter, r *http.Request, signer tenants.W
 		refuse(w, "internal")
 		return
 	}
-	h.config.Log.InfoContext(ctx, "event stored", "event", event.ID, "type", event.Type, "account", account.ID,
+	h.config.Log.DebugContext(ctx, "event stored", "event", event.ID, "type", event.Type, "account", account.ID,
 		"outcome", outcome, "ignored", ignored, "api_version", event.APIVersion)
 	answer(w, http.StatusOK, "application/json", []byte(`{"received":true}`))
 	h.config.Nudge()
