@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -60,10 +61,12 @@ func newPatient(t *testing.T) *patient {
 	})
 	keyset, err := seal.NewKeyset()
 	require.NoError(t, err)
+	durations := timing.Quick()
+	durations.PollAfter, durations.PollMaximum = 24*time.Hour, 48*time.Hour // nobody polls here, and a slow machine is no illness
 	built, err := app.Open(t.Context(), app.Config{
 		DatabaseURL: db.OwnerURL, TenantDatabaseURL: db.TenantURL, SystemDatabaseURL: db.SystemURL,
 		TemporalAddress: "127.0.0.1:1", TemporalNamespace: "payonce", TaskQueue: "none", StripeURL: server.URL,
-		Keyset: keyset, Timing: timing.Quick(), MaxConns: 4,
+		Keyset: keyset, Timing: durations, MaxConns: 4,
 	}, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	t.Cleanup(built.Close)
