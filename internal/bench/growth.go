@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"golang.org/x/sync/errgroup"
 
@@ -126,7 +127,9 @@ func (f frozen) load(ctx context.Context, tx pgx.Tx, made []finished) error {
 	for _, table := range f.tables() {
 		rows := make([][]any, 0, len(made)*table.each)
 		for _, payment := range made {
-			rows = append(rows, table.rows(payment)...)
+			for _, row := range table.rows(payment) {
+				rows = append(rows, plain(row))
+			}
 		}
 		_, err := tx.CopyFrom(ctx, pgx.Identifier{"payonce", table.name}, table.columns, pgx.CopyFromRows(rows))
 		if err != nil {
@@ -134,6 +137,16 @@ func (f frozen) load(ctx context.Context, tx pgx.Tx, made []finished) error {
 		}
 	}
 	return nil
+}
+
+// plain hands pgx the bytes of ids: the type of the uuid library it would turn into text and parse, which is a third of the loading.
+func plain(row []any) []any {
+	for i, value := range row {
+		if id, is := value.(uuid.UUID); is {
+			row[i] = pgtype.UUID{Bytes: id, Valid: true}
+		}
+	}
+	return row
 }
 
 // growthCurrency is the currency of all loaded payments.

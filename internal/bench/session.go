@@ -29,7 +29,7 @@ func (o options) lengths() lengths {
 	if o.quick {
 		return lengths{payments: 2 * time.Second, answers: time.Second, micro: 500 * time.Millisecond, warmUp: 32, kills: 2, backlog: 300}
 	}
-	return lengths{payments: 6 * time.Second, answers: 3 * time.Second, micro: 2 * time.Second, warmUp: 96, kills: 6, backlog: 5000}
+	return lengths{payments: 6 * time.Second, answers: 3 * time.Second, micro: 2 * time.Second, warmUp: 320, kills: 6, backlog: 5000}
 }
 
 // session is a run.
