@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"payonce/boundaries"
+	"payonce/internal/budget"
 	"payonce/internal/seal"
 	"payonce/internal/stripeapi"
 	"payonce/internal/timing"
@@ -24,6 +25,7 @@ type Activities struct {
 	Sealer  *seal.Sealer
 	Stripe  *stripeapi.Client
 	Calls   *boundaries.Calls
+	Budget  *budget.Budget // asked before each call
 	Timing  timing.Timing
 	Settled *boundaries.Settled // wakes callers that wait in this process
 	Nudge   func()              // tells the dispatcher of this process that messages were queued

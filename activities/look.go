@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"payonce/boundaries"
+	"payonce/internal/budget"
 	"payonce/internal/stripeapi"
 	"payonce/payments"
 	"payonce/workflows"
@@ -40,6 +41,9 @@ func (a *Activities) searchList(ctx context.Context, credentials stripeapi.Crede
 ) (*stripeapi.Intent, error) {
 	after := ""
 	for range maxLookPages {
+		if err := a.mayRead(ctx, credentials.Account, budget.ListIntents, budget.Reads); err != nil {
+			return nil, err
+		}
 		listing, cancel := context.WithTimeout(ctx, a.Timing.Send)
 		page, err := a.Stripe.ListIntents(listing, credentials, call.FirstSentAt.Add(-lookMargin), now.Add(lookMargin), after)
 		cancel()
@@ -65,6 +69,9 @@ func (a *Activities) readIntent(ctx context.Context, in workflows.Act, s situati
 ) (workflows.Step, error) {
 	credentials, err := a.credentialsOf(s)
 	if err != nil {
+		return workflows.Step{}, err
+	}
+	if err := a.mayRead(ctx, s.payment.Account, budget.ReadIntent, budget.Reads); err != nil {
 		return workflows.Step{}, err
 	}
 	reading, cancel := context.WithTimeout(ctx, a.Timing.Send)

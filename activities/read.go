@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"payonce/internal/budget"
 	"payonce/internal/paymentstore"
 	"payonce/internal/stripeapi"
 	"payonce/internal/tenants"
@@ -17,8 +18,15 @@ import (
 
 // ReadAtStripe reads the payment's intent and says when the read began, by payonce.clock().
 func (a *Activities) ReadAtStripe(ctx context.Context, p payments.Payment, intent string) (stripeapi.Intent, time.Time, error) {
+	return a.readAtStripe(ctx, p, intent, budget.Reads)
+}
+
+func (a *Activities) readAtStripe(ctx context.Context, p payments.Payment, intent string, priority budget.Priority) (stripeapi.Intent, time.Time, error) {
 	credentials, err := a.credentials(ctx, p.Account)
 	if err != nil {
+		return stripeapi.Intent{}, time.Time{}, err
+	}
+	if err := a.mayRead(ctx, p.Account, budget.ReadIntent, priority); err != nil {
 		return stripeapi.Intent{}, time.Time{}, err
 	}
 	var begun time.Time
@@ -47,7 +55,10 @@ func (a *Activities) Poll(ctx context.Context, id payments.PaymentID) error {
 	if err != nil || p.IntentID == "" || p.Status.Terminal() {
 		return err
 	}
-	intent, begun, err := a.ReadAtStripe(ctx, p, p.IntentID)
+	intent, begun, err := a.readAtStripe(ctx, p, p.IntentID, budget.Backlog)
+	if errors.Is(err, errLimited) {
+		return nil // commands go first, and the next poll is due already
+	}
 	if err != nil {
 		return err
 	}

@@ -58,6 +58,11 @@ func (a *Activities) send(ctx context.Context, in workflows.Act, s situation, c 
 	if err != nil {
 		return sent{}, err
 	}
+	if newest != nil || !c.late { // else nothing is sent any more: Begin says so
+		if err := a.mayCall(ctx, in.Local, a.budgetOf(s, c)); err != nil {
+			return sent{}, err
+		}
+	}
 	call, err := a.Calls.Begin(ctx, boundaries.Freeze{
 		Key: boundaries.ProviderKey{
 			Tenant: s.payment.Tenant, ResourceKind: boundaries.ResourcePayment, ResourceID: s.payment.ID.UUID,

@@ -28,6 +28,7 @@ type command struct {
 	fence      int64
 	late       bool // its deadline has passed
 	answeredBy *uuid.UUID
+	since      time.Time // its claim
 }
 
 // situation is a payment with its open commands, read at one time.
@@ -46,7 +47,7 @@ type situation struct {
 // openCommands is the queue: lowest number first. An unknown record stays in the list but is never next.
 const openCommands = `
 	SELECT r.id, r.operation, coalesce(substring(r.owner_key FROM '#([0-9]+)$')::int, 1), r.number, r.status, r.command, r.fence,
-	       coalesce(r.not_after <= payonce.clock(), false), r.answered_by
+	       coalesce(r.not_after <= payonce.clock(), false), r.answered_by, r.created_at
 	FROM payonce.idempotency_records r
 	WHERE r.payment = $1 AND r.status IN ('in_progress', 'unknown') ORDER BY r.number`
 
@@ -97,7 +98,7 @@ func (s situation) newest(c *command) *boundaries.Call {
 
 func scanCommand(row pgx.CollectableRow) (command, error) {
 	var c command
-	err := row.Scan(&c.record.UUID, &c.operation, &c.attempt, &c.number, &c.status, &c.sealed, &c.fence, &c.late, &c.answeredBy)
+	err := row.Scan(&c.record.UUID, &c.operation, &c.attempt, &c.number, &c.status, &c.sealed, &c.fence, &c.late, &c.answeredBy, &c.since)
 	return c, err
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"payonce/boundaries"
+	"payonce/internal/budget"
 	"payonce/internal/stripeapi"
 	"payonce/payments"
 )
@@ -26,6 +27,9 @@ func (a *Activities) CancelSurplus(ctx context.Context, p payments.Payment, inte
 		Operation: payments.OperationCancel, Attempt: 1,
 	}
 	if key.Generation, err = a.surplusGeneration(ctx, key); err != nil {
+		return err
+	}
+	if err := a.mayCall(ctx, true, budget.Call{Account: p.Account, Endpoint: budget.CancelIntent, Priority: budget.GivesBack}); err != nil {
 		return err
 	}
 	path := "/v1/payment_intents/" + url.PathEscape(intent) + "/cancel"

@@ -15,7 +15,7 @@ import (
 type accountsCommand struct {
 	List    accountListCommand    `cmd:"" help:"List the stored accounts, their tenants and whether their calls go out."`
 	Create  accountCreateCommand  `cmd:"" help:"Store a Stripe account with its secret key and webhook signing secrets."`
-	Replace accountReplaceCommand `cmd:"" help:"Give a stored account a new secret key and new signing secrets, as when they are rolled."`
+	Replace accountReplaceCommand `cmd:"" help:"Give a stored account a new secret key and new signing secrets, as when they are rolled, and other limits."`
 	Resume  accountResumeCommand  `cmd:"" help:"Let the calls of an account out again that Stripe had refused."`
 }
 
@@ -33,6 +33,20 @@ func (f accountFlags) account() payments.Account {
 type secretFlags struct {
 	SecretKeyFile      string `required:"" help:"File with the secret key (sk_… or rk_…)."`
 	WebhookSecretsFile string `required:"" help:"File with the signing secrets (whsec_…), one a line, newest first."`
+}
+
+// limitFlags say how many calls go to Stripe.
+type limitFlags struct {
+	CallsPerSecond            *float64 `placeholder:"N" help:"Calls a second to Stripe, in all processes together; at first 80 in live and 20 in test mode (Stripe permits 100 and 25)."`
+	CallsPerSecondPerEndpoint *float64 `placeholder:"N" help:"The same to one endpoint, as creates or reads; at first 20 (Stripe permits 25)."`
+}
+
+// set sets what was given.
+func (f limitFlags) set(ctx context.Context, system *pgxpool.Pool, account payments.Account) error {
+	if f.CallsPerSecond == nil && f.CallsPerSecondPerEndpoint == nil {
+		return nil
+	}
+	return tenants.LimitCalls(ctx, system, account, f.CallsPerSecond, f.CallsPerSecondPerEndpoint)
 }
 
 func (f secretFlags) read() (key string, signing []string, err error) {
@@ -55,6 +69,7 @@ type accountCreateCommand struct {
 	sealFlags
 	accountFlags
 	secretFlags
+	limitFlags
 }
 
 // Run stores the account.
@@ -71,6 +86,9 @@ func (c *accountCreateCommand) Run(ctx context.Context) error {
 		if err := tenants.CreateAccount(ctx, system, sealer, c.account(), key, signing); err != nil {
 			return err
 		}
+		if err := c.set(ctx, system, c.account()); err != nil {
+			return fmt.Errorf("account %s is stored, its limits are not (payonce accounts replace): %w", c.Account, err)
+		}
 		fmt.Printf("account %s stored\n", c.Account)
 		return nil
 	})
@@ -81,6 +99,7 @@ type accountReplaceCommand struct {
 	sealFlags
 	accountFlags
 	secretFlags
+	limitFlags
 }
 
 // Run replaces the secrets. While a signing secret is rolled, the file lists the new one and the old one.
@@ -94,6 +113,9 @@ func (c *accountReplaceCommand) Run(ctx context.Context) error {
 		return err
 	}
 	return c.with(ctx, func(system *pgxpool.Pool) error {
+		if err := c.set(ctx, system, c.account()); err != nil {
+			return err
+		}
 		if err := tenants.ReplaceAccountSecrets(ctx, system, sealer, c.account(), key, signing); err != nil {
 			return err
 		}

@@ -32,6 +32,9 @@ type listedAccount struct {
 	StoppedReason *string    `json:"stopped_reason"`
 	StoppedAt     *time.Time `json:"stopped_at"`
 	CreatedAt     time.Time  `json:"created_at"`
+
+	CallsPerSecond            float64 `json:"calls_per_second"`
+	CallsPerSecondPerEndpoint float64 `json:"calls_per_second_per_endpoint"`
 }
 
 // Run lists the accounts.
@@ -41,12 +44,14 @@ func (c *accountListCommand) Run(ctx context.Context, out io.Writer) error {
 			found, err := tenants.ListAccounts(ctx, system)
 			all := make([]listedAccount, len(found))
 			for i, a := range found {
-				all[i] = listedAccount{a.ID, mode(a.Livemode), a.Tenants, a.StoppedReason, a.StoppedAt, a.CreatedAt}
+				all[i] = listedAccount{
+					a.ID, mode(a.Livemode), a.Tenants, a.StoppedReason, a.StoppedAt, a.CreatedAt, a.Limits.PerSecond, a.Limits.PerSecondPerEndpoint,
+				}
 			}
 			return all, err
 		},
 		func(a listedAccount) table.Row {
-			calls := "go out"
+			calls := fmt.Sprintf("at most %g/s, %g/s to one endpoint", a.CallsPerSecond, a.CallsPerSecondPerEndpoint)
 			if a.StoppedReason != nil {
 				calls = fmt.Sprintf("stopped %s: %s (payonce accounts resume)", moment(a.StoppedAt), *a.StoppedReason)
 			}

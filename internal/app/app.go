@@ -12,6 +12,7 @@ import (
 
 	"payonce/activities"
 	"payonce/boundaries"
+	"payonce/internal/budget"
 	"payonce/internal/postgres"
 	"payonce/internal/seal"
 	"payonce/internal/stripeapi"
@@ -78,7 +79,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	}
 	a.Activities = &activities.Activities{
 		Pool: a.System, Sealer: a.Sealer, Stripe: stripe, Calls: boundaries.NewCalls(a.System, a.Sealer, a.Config.Timing),
-		Timing: a.Config.Timing, Settled: a.settled, Nudge: a.Dispatcher.Nudge, Waker: a.waker, Log: a.Log,
+		Budget: budget.New(a.System), Timing: a.Config.Timing, Settled: a.settled, Nudge: a.Dispatcher.Nudge, Waker: a.waker, Log: a.Log,
 	}
 	return nil
 }

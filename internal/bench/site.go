@@ -111,10 +111,11 @@ func (s *site) provision(ctx context.Context) error {
 	return s.trust(ctx, secret)
 }
 
-// setBucket sets the token bucket of the account, in the one place that knows how. There is none yet.
-func (s *site) setBucket(context.Context) error {
-	s.bucket = fmt.Sprintf("not in this build (to be %d/s)", callsPerSecond)
-	return nil
+// setBucket sets the token bucket of the account.
+func (s *site) setBucket(ctx context.Context) error {
+	s.bucket = fmt.Sprintf("%d/s for the account and for each endpoint", callsPerSecond)
+	rate := float64(callsPerSecond)
+	return tenants.LimitCalls(ctx, s.system, payments.Account{ID: accountID}, &rate, &rate)
 }
 
 func (s *site) receiverAddress() string { return strings.TrimPrefix(s.receiver, "http://") }

@@ -12,6 +12,9 @@ import (
 	"payonce/stripesim/control"
 )
 
+// callsPerSecond is what the twin is sent at most; unlike Stripe it limits nobody.
+const callsPerSecond = 1000
+
 // Files of the state directory that hold secrets.
 const (
 	fileAPIKey         = "api_key"
@@ -43,6 +46,10 @@ func (s *Stack) provisionTenant(ctx context.Context, webhookSecret string) error
 	err := tenants.CreateAccount(ctx, s.system, s.Sealer, account, secretKey, []string{webhookSecret})
 	if errors.Is(err, tenants.ErrExists) {
 		err = tenants.ReplaceAccountSecrets(ctx, s.system, s.Sealer, account, secretKey, []string{webhookSecret})
+	}
+	if err == nil {
+		rate := float64(callsPerSecond)
+		err = tenants.LimitCalls(ctx, s.system, account, &rate, &rate)
 	}
 	if err != nil {
 		return fmt.Errorf("provision account: %w", err)

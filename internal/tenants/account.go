@@ -25,7 +25,7 @@ var accountID = regexp.MustCompile(`^acct_[A-Za-z0-9_]{1,64}$`)
 
 // CreateAccount adds a Stripe account in one mode with its secret key and the signing secrets of its webhook endpoints,
 // newest first. A key of the other mode, a blank key and a blank signing secret are refused; ErrExists when the account is
-// there in that mode. For the system role.
+// there in that mode. Its calls are limited by DefaultCallLimits. For the system role.
 func CreateAccount(ctx context.Context, pool *pgxpool.Pool, sealer *seal.Sealer, account payments.Account, secretKey string,
 	webhookSecrets []string,
 ) error {
@@ -36,8 +36,11 @@ func CreateAccount(ctx context.Context, pool *pgxpool.Pool, sealer *seal.Sealer,
 	if err != nil {
 		return err
 	}
-	tag, err := pool.Exec(ctx, `INSERT INTO payonce.provider_accounts (account, livemode, secret_key, webhook_secrets, created_at)
-		VALUES ($1, $2, $3, $4, payonce.clock()) ON CONFLICT DO NOTHING`, account.ID, account.Livemode, key, secrets)
+	limits := DefaultCallLimits(account.Livemode)
+	tag, err := pool.Exec(ctx, `INSERT INTO payonce.provider_accounts
+			(account, livemode, secret_key, webhook_secrets, calls_per_second, calls_per_second_per_endpoint, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, payonce.clock()) ON CONFLICT DO NOTHING`,
+		account.ID, account.Livemode, key, secrets, limits.PerSecond, limits.PerSecondPerEndpoint)
 	if err != nil {
 		return fmt.Errorf("insert account: %w", err)
 	}

@@ -18,6 +18,7 @@ type ListedAccount struct {
 	StoppedReason *string  // set: Stripe refused its key, and no call goes out until it is resumed
 	StoppedAt     *time.Time
 	CreatedAt     time.Time
+	Limits        CallLimits
 }
 
 // ListedTenant is a tenant as an operator sees it.
@@ -40,12 +41,16 @@ type ListedKey struct {
 
 // ListAccounts lists every account in each of its modes. For the system role.
 func ListAccounts(ctx context.Context, pool *pgxpool.Pool) ([]ListedAccount, error) {
-	return list[ListedAccount](ctx, pool, "accounts", `
+	return listBy(ctx, pool, "accounts", scanAccount, `
 		SELECT a.account, a.livemode,
 		       ARRAY(SELECT t.name FROM payonce.tenants t
 		             WHERE (t.provider, t.account, t.livemode) = (a.provider, a.account, a.livemode) ORDER BY t.name),
-		       a.stopped_reason, a.stopped_at, a.created_at
+		       a.stopped_reason, a.stopped_at, a.created_at, a.calls_per_second, a.calls_per_second_per_endpoint
 		FROM payonce.provider_accounts a ORDER BY a.account, a.livemode`)
+}
+
+func scanAccount(row pgx.CollectableRow) (a ListedAccount, err error) {
+	return a, row.Scan(&a.ID, &a.Livemode, &a.Tenants, &a.StoppedReason, &a.StoppedAt, &a.CreatedAt, &a.Limits.PerSecond, &a.Limits.PerSecondPerEndpoint)
 }
 
 // ListTenants lists every tenant by name. For the system role.
@@ -61,11 +66,15 @@ func ListAPIKeys(ctx context.Context, pool *pgxpool.Pool, tenant string) ([]List
 }
 
 func list[T any](ctx context.Context, pool *pgxpool.Pool, what, sql string, arguments ...any) ([]T, error) {
+	return listBy(ctx, pool, what, pgx.RowToStructByPos[T], sql, arguments...)
+}
+
+func listBy[T any](ctx context.Context, pool *pgxpool.Pool, what string, scan pgx.RowToFunc[T], sql string, arguments ...any) ([]T, error) {
 	rows, err := pool.Query(ctx, sql, arguments...)
 	if err != nil {
 		return nil, fmt.Errorf("list %s: %w", what, err)
 	}
-	all, err := pgx.CollectRows(rows, pgx.RowToStructByPos[T])
+	all, err := pgx.CollectRows(rows, scan)
 	if err != nil {
 		return nil, fmt.Errorf("list %s: %w", what, err)
 	}

@@ -170,6 +170,7 @@ func (s *System) provision() {
 	ctx := s.t.Context()
 	account := payments.Account{ID: AccountID}
 	require.NoError(s.t, tenants.CreateAccount(ctx, s.App.System, s.App.Sealer, account, SecretKey, []string{WebhookSecret}))
+	s.LimitCalls(1000)
 	s.Tenant, s.APIKey = s.NewTenant("merchant")
 	s.AddReceiver(s.Tenant, s.Receiver)
 }

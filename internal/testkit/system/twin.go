@@ -66,6 +66,12 @@ func (s *System) Resume() {
 	require.NoError(s.t, tenants.ResumeAccount(s.t.Context(), s.App.System, payments.Account{ID: AccountID}))
 }
 
+// LimitCalls sets how many calls a second go to Stripe, in all and to each endpoint. It is 1000 at first, which limits no test.
+func (s *System) LimitCalls(perSecond float64) {
+	s.t.Helper()
+	require.NoError(s.t, tenants.LimitCalls(s.t.Context(), s.App.System, payments.Account{ID: AccountID}, &perSecond, &perSecond))
+}
+
 // Count runs a query that gives one number.
 func (s *System) Count(sql string, arguments ...any) int {
 	s.t.Helper()
