@@ -165,10 +165,14 @@ func eventBoundary() boundary {
 			return outcome, err
 		},
 		effects: func(ctx context.Context, e *engine, o offer) ([]int64, error) {
-			bodies, err := column(ctx, e, boundaries.ColumnEventBody, `SELECT body FROM payonce.provider_events WHERE account = $1 AND event_id = $2`,
+			bodies, err := column(ctx, e, "", `SELECT body FROM payonce.provider_events WHERE account = $1 AND event_id = $2`,
 				e.Accounts[o.Tenant].ID, "evt_"+o.Identity)
 			found := make([]int64, len(bodies))
-			for i, body := range bodies {
+			for i, sealed := range bodies {
+				body, err := boundaries.OpenEventBody(e.sealer, sealed)
+				if err != nil {
+					return nil, err
+				}
 				event, err := stripeapi.ParseEvent(body, e.Accounts[o.Tenant])
 				if err != nil {
 					return nil, err

@@ -164,7 +164,7 @@ func (e *endpoint) rows() []row {
 		)
 		require.NoError(e.t, found.Scan(&r.Account.ID, &r.Account.Livemode, &r.Type, &r.APIVersion, &r.Kind, &r.Object, &r.Intent,
 			&r.Status, &r.Reason, &r.Deliveries, &sealed))
-		plain, err := e.sealer.Open("provider_events.body", sealed)
+		plain, err := boundaries.OpenEventBody(e.sealer, sealed)
 		require.NoError(e.t, err)
 		r.Body = string(plain)
 		all = append(all, r)
