@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"payonce/boundaries"
 	"payonce/internal/clock"
 	"payonce/internal/postgres"
 	"payonce/internal/seal"
