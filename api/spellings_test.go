@@ -20,10 +20,12 @@ func TestAnotherSpellingOfACommandIsReplayed(t *testing.T) {
 	first := s.Create("K", []byte(`{"reference":"order-1","amount":1000,"currency":"usd","payment_method":"pm_card_visa","metadata":{"a":"1","b":"2"}}`))
 	require.Equal(t, http.StatusCreated, first.Status, "%s", first.Body)
 	for name, body := range map[string]string{
-		"other order":        `{"metadata":{"b":"2","a":"1"},"payment_method":"pm_card_visa","currency":"usd","amount":1000,"reference":"order-1"}`,
-		"other spacing":      "{ \"reference\" : \"order-1\",\r\n\t\"amount\":1000, \"currency\":\"usd\",\"payment_method\":\"pm_card_visa\",\"metadata\":{\"a\" :\"1\",\"b\": \"2\"} }\n",
-		"escapes":            `{"\u0072eference":"order\u002d1","amount":1000,"currency":"usd","payment_method":"pm_card_visa","metadata":{"a":"1","b":"\u0032"}}`,
-		"null for absent":    `{"reference":"order-1","amount":1000,"currency":"usd","payment_method":"pm_card_visa","metadata":{"a":"1","b":"2","c":null},"description":null}`,
+		"other order": `{"metadata":{"b":"2","a":"1"},"payment_method":"pm_card_visa","currency":"usd","amount":1000,"reference":"order-1"}`,
+		"other spacing": "{ \"reference\" : \"order-1\",\r\n\t\"amount\":1000, \"currency\":\"usd\",\"payment_method\":\"pm_card_visa\"" +
+			",\"metadata\":{\"a\" :\"1\",\"b\": \"2\"} }\n",
+		"escapes": `{"\u0072eference":"order\u002d1","amount":1000,"currency":"usd","payment_method":"pm_card_visa","metadata":{"a":"1","b":"\u0032"}}`,
+		"null for absent": `{"reference":"order-1","amount":1000,"currency":"usd","payment_method":"pm_card_visa"` +
+			`,"metadata":{"a":"1","b":"2","c":null},"description":null}`,
 		"currency, capitals": `{"reference":"order-1","amount":1000,"currency":"USD","payment_method":"pm_card_visa","metadata":{"a":"1","b":"2"}}`,
 	} {
 		again := s.Create("K", []byte(body))
@@ -31,7 +33,8 @@ func TestAnotherSpellingOfACommandIsReplayed(t *testing.T) {
 		require.True(t, again.Replayed(), name)
 		require.Equal(t, first.Body, again.Body, name)
 	}
-	empty := s.Create("K", []byte(`{"reference":"order-1","amount":1000,"currency":"usd","payment_method":"pm_card_visa","metadata":{"a":"1","b":"2"},"description":""}`))
+	empty := s.Create("K", []byte(`{"reference":"order-1","amount":1000,"currency":"usd","payment_method":"pm_card_visa"`+
+		`,"metadata":{"a":"1","b":"2"},"description":""}`))
 	require.Equal(t, http.StatusUnprocessableEntity, empty.Status)
 	require.Equal(t, "key_reused", empty.Problem(t).Code)
 	s.Settle()

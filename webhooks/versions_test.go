@@ -84,6 +84,7 @@ func requirePaidByEvent(t *testing.T, s *system.System, payment payments.View, w
 	t.Helper()
 	judged(s)
 	require.Equal(t, payments.StatusSucceeded, s.Payment(payment.ID).Status, what)
-	require.Equal(t, 1, s.Count(`SELECT count(*) FROM payonce.payment_facts WHERE payment = $1 AND fact = 'succeeded' AND source = 'event'`, payment.ID.UUID), what)
+	require.Equal(t, 1, s.Count(`SELECT count(*) FROM payonce.payment_facts
+		WHERE payment = $1 AND fact = 'succeeded' AND source = 'event'`, payment.ID.UUID), what)
 	require.Equal(t, 1, s.Count(`SELECT count(*) FROM payonce.ledger_journals WHERE payment = $1`, payment.ID.UUID), what)
 }
