@@ -67,7 +67,8 @@ func TestAFortnightOfPollsAndTenThousandRedeliveriesLeaveTheHistoryAlone(t *test
 		}
 	}
 	require.Equal(t, payments.StatusProcessing, s.Payment(payment.ID).Status)
-	require.Equal(t, before, len(atRest(t, s, payment.ID, true).Events))
+	grown := len(atRest(t, s, payment.ID, true).Events) - before
+	require.Zero(t, grown)
 	_, err := s.Twin.Succeed(t.Context(), payment.PaymentIntent)
 	require.NoError(t, err)
 	s.Eventually("the debit has settled", func() bool { return s.Payment(payment.ID).Status == payments.StatusSucceeded })
