@@ -25,6 +25,7 @@ const (
 	causeRateLimited     cause = "rate_limited"      // 429: too many requests
 	causeServerError     cause = "server_error"      // 5xx: the outcome is not known
 	causeCachedError     cause = "cached_error"      // 5xx from Stripe's memory of the key: asking again gives the same
+	causeFinalError      cause = "final_error"       // 5xx of which Stripe says that asking again is useless: the outcome is not known
 	causeKeyReused       cause = "key_reused"        // 400 idempotency_error: the key holds other bytes
 	causeAccountStopped  cause = "account_stopped"   // 401, 403: no call of this account can succeed
 	causeOutcomeUnknown  cause = "outcome_not_known" // a time-out, a reset: the outcome is not known
@@ -48,12 +49,14 @@ var reactions = map[cause]reaction{ //nolint:gochecknoglobals // a table, never 
 	causeRateLimited:     {retry: true, pause: time.Second},
 	causeServerError:     {retry: true},
 	causeCachedError:     {look: true},
+	causeFinalError:      {look: true},
 	causeKeyReused:       {look: true},
 	causeAccountStopped:  {retry: true, pause: 30 * time.Second},
 	causeOutcomeUnknown:  {retry: true},
 }
 
-// causeOf classifies what Send returned.
+// causeOf classifies what Send returned. Stripe's advice on sending again decides only between retry and look, where the outcome is not known: a result
+// is one whatever it says.
 func causeOf(err error) cause {
 	var notSent *stripeapi.NotSentError
 	if errors.As(err, &notSent) {
@@ -72,8 +75,10 @@ func causeOf(err error) cause {
 		return causeLockTimeout
 	case refusal.Status == http.StatusTooManyRequests:
 		return causeRateLimited
-	case refusal.Status >= http.StatusInternalServerError && refusal.Replayed:
+	case refusal.Status >= http.StatusInternalServerError && refusal.Replayed && refusal.Advice != stripeapi.RetryAdvised:
 		return causeCachedError
+	case refusal.Status >= http.StatusInternalServerError && refusal.Advice == stripeapi.RetryUseless:
+		return causeFinalError
 	case refusal.Status >= http.StatusInternalServerError:
 		return causeServerError
 	case refusal.Type == stripeapi.ErrorTypeIdempotency:

@@ -33,6 +33,16 @@ const (
 	CodeResourceMissing = "resource_missing"
 )
 
+// RetryAdvice is what Stripe says of sending the same request again, in the header Stripe-Should-Retry (https://docs.stripe.com/error-low-level).
+type RetryAdvice string
+
+// The advices; none when the header is absent or holds anything else.
+const (
+	RetryAdvised  RetryAdvice = "true"
+	RetryUseless  RetryAdvice = "false"
+	RetryNoAdvice RetryAdvice = ""
+)
+
 // Error is an answer of Stripe that is no 2xx.
 type Error struct {
 	Status     int
@@ -42,7 +52,8 @@ type Error struct {
 	RequestID  string
 	Replayed   bool          // Stripe answered from its memory of the key: asking again gives the same
 	RetryAfter time.Duration // 0 when Stripe named none
-	Intent     *Intent       // the intent inside the error body, as with a decline
+	Advice     RetryAdvice
+	Intent     *Intent // the intent inside the error body, as with a decline
 }
 
 func (e *Error) Error() string {
@@ -81,6 +92,7 @@ func refusalOf(from *stripe.Error, account payments.Account) *Error {
 	if from.LastResponse != nil {
 		to.Replayed = replayed(from.LastResponse.Header)
 		to.RetryAfter = retryAfter(from.LastResponse.Header)
+		to.Advice = retryAdvice(from.LastResponse.Header)
 	}
 	if from.PaymentIntent != nil {
 		intent := intentOf(from.PaymentIntent, account)
@@ -95,4 +107,13 @@ func retryAfter(header http.Header) time.Duration {
 		return 0
 	}
 	return time.Duration(seconds) * time.Second
+}
+
+func retryAdvice(header http.Header) RetryAdvice {
+	switch advice := RetryAdvice(header.Get("Stripe-Should-Retry")); advice {
+	case RetryAdvised, RetryUseless:
+		return advice
+	default:
+		return RetryNoAdvice
+	}
 }
