@@ -78,6 +78,33 @@ func TestListsShowWhatIsThereForPeopleAndForPrograms(t *testing.T) {
 	require.Contains(t, o.run("keys", "list"), keys[0].ID)
 }
 
+func TestTheLimitsOfAnAccountAreSetAndShownByCommand(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t)
+	var accounts []listedAccount
+	shown := func() []float64 {
+		o.read(&accounts, "accounts", "list")
+		return []float64{accounts[0].CallsPerSecond, accounts[0].CallsPerSecondPerEndpoint}
+	}
+	secrets := []string{"--keyset-file", o.keyset, "--account", shop.ID, "--secret-key-file", file(t, "sk_test_x"), "--webhook-secrets-file", file(t, "whsec_x")}
+	require.Equal(t, []float64{20, 20}, shown(), "in test mode")
+
+	o.run(append([]string{"accounts", "replace", "--calls-per-second", "250", "--calls-per-second-per-endpoint", "0.5"}, secrets...)...)
+	require.Equal(t, []float64{250, 0.5}, shown())
+	require.Contains(t, o.run("accounts", "list"), "at most 250/s, 0.5/s to one endpoint")
+	o.run(append([]string{"accounts", "replace", "--calls-per-second", "50"}, secrets...)...)
+	require.Equal(t, []float64{50, 0.5}, shown())
+	o.run(append([]string{"accounts", "replace"}, secrets...)...)
+	require.Equal(t, []float64{50, 0.5}, shown(), "what is not given stays")
+	require.ErrorContains(t, o.refused(append([]string{"accounts", "replace", "--calls-per-second", "0"}, secrets...)...), "more than 0")
+	require.ErrorContains(t, o.refused(append([]string{"accounts", "replace", "--calls-per-second", "NaN"}, secrets...)...), "more than 0")
+
+	o.run("accounts", "create", "--live", "--keyset-file", o.keyset, "--account", shop.ID, "--secret-key-file", file(t, "sk_live_x"),
+		"--webhook-secrets-file", file(t, "whsec_x"))
+	o.read(&accounts, "accounts", "list")
+	require.Equal(t, []float64{80, 20}, []float64{accounts[1].CallsPerSecond, accounts[1].CallsPerSecondPerEndpoint}, "in live mode")
+}
+
 func TestAnEndpointIsRegisteredListedAndDisabledByCommand(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)

@@ -105,6 +105,10 @@ var arrows = []arrow{
 		reason: "it is used by every layer and knows none",
 	},
 	{
+		from: []string{"payonce/internal/budget/..."}, never: []string{temporal, "payonce/internal/stripeapi/...", "payonce/boundaries/...", "net/http/..."},
+		reason: "the limit of an account is shared by all processes through Postgres alone, and knows nothing of what is sent",
+	},
+	{
 		from: []string{"payonce/client/..."}, never: []string{pgx, temporal, "payonce/internal/postgres/..."},
 		reason: "a checkout backend links it and has neither our database nor our Temporal",
 	},
