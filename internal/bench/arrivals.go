@@ -26,7 +26,7 @@ func listen(ctx context.Context, receiver string) (*arrivals, error) {
 		cancel()
 		return nil, err
 	}
-	response, err := (&http.Client{Transport: &http.Transport{}}).Do(request)
+	response, err := (&http.Client{Transport: &http.Transport{}}).Do(request) //nolint:bodyclose // the goroutine below closes it
 	if err != nil {
 		cancel()
 		return nil, fmt.Errorf("listen to the receiver: %w", err)

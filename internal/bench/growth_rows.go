@@ -101,7 +101,8 @@ func (f frozen) payments() tableRows {
 		},
 		rows: func(p finished) [][]any {
 			return [][]any{{
-				p.id, p.tenant.UUID, p.reference, 1, accountID, false, p.amount, string(growthCurrency), "automatic", "An order of before", map[string]string{"shop": "bench"},
+				p.id, p.tenant.UUID, p.reference, 1, accountID, false, p.amount, string(growthCurrency),
+				"automatic", "An order of before", map[string]string{"shop": "bench"},
 				"succeeded", "ledger_applied", p.at, p.at, p.at, p.done(), p.done(),
 				p.intent, f.secret, p.charge, p.amount, p.at, 2, 1, p.at, p.done(),
 			}}

@@ -113,8 +113,15 @@ func (p *place) openCluster(ctx context.Context, statements bool) (err error) {
 	if err := p.cluster.Stop(ctx); err != nil {
 		return err
 	}
-	p.cluster, err = stack.StartCluster(ctx, config)
-	return err
+	if p.cluster, err = stack.StartCluster(ctx, config); err != nil {
+		return err
+	}
+	for _, statement := range []string{`LOAD 'pg_stat_statements'`, `ALTER SYSTEM SET pg_stat_statements.track_planning = on`, `SELECT pg_reload_conf()`} {
+		if err := p.exec(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // empty drops what an earlier run left.

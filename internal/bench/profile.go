@@ -89,36 +89,37 @@ func (s *session) databases(ctx context.Context, conn *pgx.Conn) (map[string]int
 // statements writes the statements of payonce by the time that they took.
 func (s *session) statements(ctx context.Context, conn *pgx.Conn, done int, out io.Writer) error {
 	rows, err := conn.Query(ctx, `
-		SELECT calls, total_exec_time, rows, wal_bytes::bigint, jit_generation_time + jit_inlining_time + jit_optimization_time + jit_emission_time, regexp_replace(query, '\s+', ' ', 'g')
+		SELECT calls, total_exec_time, rows, wal_bytes::bigint, total_plan_time, regexp_replace(query, '\s+', ' ', 'g')
 		FROM pg_stat_statements WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database())
-		  AND query NOT LIKE '%pg_stat%' ORDER BY total_exec_time DESC LIMIT 45`)
+		  AND query NOT LIKE '%pg_stat%' ORDER BY total_exec_time + total_plan_time DESC LIMIT 45`)
 	if err != nil {
 		return fmt.Errorf("read statements: %w", err)
 	}
 	written := table.NewWriter()
-	written.AppendHeader(table.Row{"calls each", "ms each", "ms a call", "rows a call", "WAL bytes each", "JIT ms each", "statement"})
+	written.AppendHeader(table.Row{"calls each", "ms each", "ms a call", "rows a call", "WAL bytes each", "planning ms each", "statement"})
 	var calls, touched, wal int64
 	var took float64
 	var query string
-	var compiling float64
-	var allCalls, allTook float64
-	_, err = pgx.ForEachRow(rows, []any{&calls, &took, &touched, &wal, &compiling, &query}, func() error {
+	var planning float64
+	var allCalls, allTook, allPlanned float64
+	_, err = pgx.ForEachRow(rows, []any{&calls, &took, &touched, &wal, &planning, &query}, func() error {
 		each := 1 / float64(done)
 		allCalls += float64(calls) * each
 		allTook += took * each
+		allPlanned += planning * each
 		if len(query) > 110 {
 			query = query[:110]
 		}
 		written.AppendRow(table.Row{
 			fmt.Sprintf("%.2f", float64(calls)*each), fmt.Sprintf("%.3f", took*each), fmt.Sprintf("%.3f", took/float64(calls)),
-			fmt.Sprintf("%.1f", float64(touched)/float64(calls)), fmt.Sprintf("%.0f", float64(wal)*each), fmt.Sprintf("%.2f", compiling*each), query,
+			fmt.Sprintf("%.1f", float64(touched)/float64(calls)), fmt.Sprintf("%.0f", float64(wal)*each), fmt.Sprintf("%.2f", planning*each), query,
 		})
 		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("read statements: %w", err)
 	}
-	fmt.Fprintf(out, "%.1f statements and %.2f ms in them each\n%s\n", allCalls, allTook, written.Render())
+	fmt.Fprintf(out, "%.1f statements each: %.2f ms in them and %.2f ms to plan them\n%s\n", allCalls, allTook, allPlanned, written.Render())
 	return nil
 }
 

@@ -62,7 +62,8 @@ func (s *session) measureClaim(ctx context.Context) ([]result.Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	row := result.NewRow(rowClaim, "commands/s", values, "the statements of both that write, raw from pgx, each its own transaction", baselines, result.AtLeast(0.65))
+	const against = "the statements of both that write, raw from pgx, each its own transaction"
+	row := result.NewRow(rowClaim, "commands/s", values, against, baselines, result.AtLeast(0.65))
 	row.Note = fmt.Sprintf("ClaimCreate with its confirm, hashed and sealed, and Complete; %d callers", microInFlight)
 	return []result.Row{row}, nil
 }

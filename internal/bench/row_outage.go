@@ -48,9 +48,10 @@ func (s *session) measureOutage(ctx context.Context) ([]result.Row, error) {
 		return nil, err
 	}
 	drained := clock.Wall().Sub(began).Seconds()
-	row := result.NewRow(rowOutage, "ms", []float64{result.Median(during)}, "p50 of first answers without a backlog", []float64{result.Median(without)}, result.AtMost(2))
-	row.Note = fmt.Sprintf("one live payment at a time, %d of them, p99 %.0f ms, while %d accepted commands drained in %.0f s (%.0f/s) after Temporal was back; accepted at %.0f/s",
-		len(during), result.Percentile(during, 99), s.lengths.backlog, drained, float64(s.lengths.backlog)/drained, float64(s.lengths.backlog)/accepted)
+	values, baselines, backlog := []float64{result.Median(during)}, []float64{result.Median(without)}, float64(s.lengths.backlog)
+	row := result.NewRow(rowOutage, "ms", values, "p50 of first answers without a backlog", baselines, result.AtMost(2))
+	row.Note = fmt.Sprintf("one live payment at a time, %d of them, p99 %.0f ms, while %.0f commands drained in %.0f s (%.0f/s) after Temporal was back; "+
+		"they had been accepted at %.0f/s", len(during), result.Percentile(during, 99), backlog, drained, backlog/drained, backlog/accepted)
 	return []result.Row{row}, s.grown.run(ctx)
 }
 

@@ -35,7 +35,8 @@ func (s *session) measureRecovery(ctx context.Context) ([]result.Row, error) {
 			return nil, fmt.Errorf("kill %d: %w", n+1, err)
 		}
 		took = append(took, samples...)
-		s.say("kill %d of %d: %d payments were under way, the slowest had its outcome after %.1f s", n+1, s.lengths.kills, len(samples), result.Percentile(samples, 100))
+		s.say("kill %d of %d: %d payments were under way, the slowest had its outcome after %.1f s",
+			n+1, s.lengths.kills, len(samples), result.Percentile(samples, 100))
 	}
 	bound := (timing.Production().WorkflowTask + recoveryMargin).Seconds()
 	row := result.NewRow(rowRecovery, "s", []float64{result.Percentile(took, 99)}, "workflow task time-out + 2 s", []float64{bound}, result.AtMost(1))

@@ -30,7 +30,8 @@ func (r Report) Plot(out io.Writer) {
 	fmt.Fprintf(out, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="13">`+"\n", plotWidth, height)
 	fmt.Fprintf(out, `<rect width="%d" height="%d" fill="#ffffff"/>`+"\n", plotWidth, height)
 	fmt.Fprintf(out, `<text x="10" y="20" font-size="15">Ratios to their baselines, as a part of their bars (%s)</text>`+"\n", html.EscapeString(r.Commit))
-	fmt.Fprintf(out, `<text x="10" y="40" fill="#555555">%s, %d cores; the line is the bar of each row</text>`+"\n", html.EscapeString(r.Machine.CPU), r.Machine.Cores)
+	fmt.Fprintf(out, `<text x="10" y="40" fill="#555555">%s, %d cores; the line is the bar of each row</text>`+"\n",
+		html.EscapeString(r.Machine.CPU), r.Machine.Cores)
 	for i, row := range judged {
 		plotRow(out, headHeight+lineHeight*i, row)
 	}

@@ -12,11 +12,13 @@ func (r Report) Print(out io.Writer) {
 	m := r.Machine
 	fmt.Fprintf(out, "commit %s · %s, %d cores, %.0f GB · Linux %s · Postgres %s · %s · load before: %.2f\n",
 		r.Commit, m.CPU, m.Cores, m.MemoryGB, m.Kernel, m.Postgres, m.Go, m.Load)
-	fmt.Fprintf(out, "%d rounds, medians · %d finished payments loaded before · token bucket: %s\n", r.Settings.Rounds, r.Settings.Growth, r.Settings.CallsPerSecond)
+	fmt.Fprintf(out, "%d rounds, medians · %d finished payments loaded before · token bucket: %s\n",
+		r.Settings.Rounds, r.Settings.Growth, r.Settings.CallsPerSecond)
 	rows := table.NewWriter()
 	rows.AppendHeader(table.Row{"name", "value", "unit", "baseline", "ratio", "bar", "", "s"})
 	for _, row := range r.Rows {
-		rows.AppendRow(table.Row{row.Name, row.Value, row.Unit, row.Baseline, fmt.Sprintf("%.3g", row.Ratio), row.Bar, row.verdict(), fmt.Sprintf("%.0f", row.Seconds)})
+		ratio, seconds := fmt.Sprintf("%.3g", row.Ratio), fmt.Sprintf("%.0f", row.Seconds)
+		rows.AppendRow(table.Row{row.Name, row.Value, row.Unit, row.Baseline, ratio, row.Bar, row.verdict(), seconds})
 	}
 	fmt.Fprintln(out, rows.Render())
 	for _, row := range r.Rows {
