@@ -50,6 +50,14 @@ type Settled struct {
 	mutex   sync.Mutex
 	waiters map[payments.RecordID]map[chan struct{}]struct{}
 	here    atomic.Bool // a worker runs in this process
+	then    func()      // called after each announcement; may be nil
+}
+
+// Then sets what is called after each announcement, before the first one.
+func (s *Settled) Then(call func()) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.then = call
 }
 
 // SetHere says whether a worker runs in this process, so that most settlements are announced here.
@@ -83,6 +91,9 @@ func (s *Settled) Watch(record payments.RecordID) (<-chan struct{}, func()) {
 func (s *Settled) Announce(records ...payments.RecordID) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
+	if s.then != nil && len(records) > 0 {
+		s.then()
+	}
 	for _, record := range records {
 		for woken := range s.waiters[record] {
 			select {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -25,13 +26,22 @@ const (
 
 // Relay wakes the workflow of every command that is open for longer than WakeAfter, and of every payment that ended without it: the commit and the
 // wake-up are two writes, and a crash between them leaves only the first. While Temporal is down it ends the creates that were not sent in time.
+//
+// What nobody woke is the backlog of an outage: of that, InFlight are under way at a time, so that who comes now does not wait behind it.
 type Relay struct {
 	Pool       *pgxpool.Pool
 	Activities *activities.Activities
 	Waker      activities.Waker
 	Timing     timing.Timing
+	InFlight   int // commands of the backlog under way at a time, at least 1
 	Log        *slog.Logger
+
+	away   atomic.Bool // the newest wake-up failed: one at a time is tried until it does not
+	behind atomic.Bool // more were due than the newest round took
 }
+
+// Behind tells whether a backlog waits for those under way: then each that ends is to be followed by another round.
+func (r *Relay) Behind() bool { return r.behind.Load() }
 
 type dueCommand struct {
 	Record    uuid.UUID
@@ -43,21 +53,9 @@ type dueCommand struct {
 
 // Wake takes the due commands and wakes their workflows. It returns how many it woke.
 func (r *Relay) Wake(ctx context.Context) (int, error) {
-	rows, err := r.Pool.Query(ctx, `
-		UPDATE payonce.idempotency_records r
-		SET wakes = wakes + 1,
-		    next_wake_at = payonce.clock() + least($1::interval * power(2, least(wakes, 20)), $2::interval)
-		WHERE id IN (
-			SELECT id FROM payonce.idempotency_records
-			WHERE next_wake_at <= (SELECT payonce.clock()) ORDER BY next_wake_at LIMIT $3 FOR UPDATE SKIP LOCKED)
-		RETURNING id, payment, operation, coalesce(not_after <= payonce.clock(), false), status = 'completed'`,
-		r.Timing.WakeAfter, r.Timing.WakeMaximum, relayBatch)
+	due, err := r.take(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("take due commands: %w", err)
-	}
-	due, err := pgx.CollectRows(rows, pgx.RowToStructByPos[dueCommand])
-	if err != nil {
-		return 0, fmt.Errorf("take due commands: %w", err)
+		return 0, err
 	}
 	failed := make([]error, len(due))
 	group := errgroup.Group{}
@@ -69,7 +67,81 @@ func (r *Relay) Wake(ctx context.Context) (int, error) {
 		})
 	}
 	_ = group.Wait() // each keeps its own error: one payment holds up no other
-	return len(due), errors.Join(failed...)
+	return len(due), errors.Join(append(failed, r.giveBack(ctx, due, failed))...)
+}
+
+// take takes the commands that are due: of those that nobody woke yet as many as fit beside those under way, the others up to a batch,
+// and so of those that are too late, which end in Postgres.
+func (r *Relay) take(ctx context.Context) ([]dueCommand, error) {
+	fresh, again := max(r.InFlight, 1), relayBatch
+	if r.away.Load() {
+		fresh, again = 1, 0
+	}
+	rows, err := r.Pool.Query(ctx, `
+		WITH at AS MATERIALIZED (SELECT payonce.clock() AS now),
+		under_way AS (
+			SELECT count(*)::int AS n FROM at, payonce.idempotency_records u
+			WHERE u.next_wake_at > (SELECT now FROM at) AND u.wakes = 1 AND u.status = 'in_progress'),
+		fresh AS (
+			SELECT id FROM payonce.idempotency_records
+			WHERE next_wake_at <= (SELECT now FROM at) AND wakes = 0 AND coalesce(not_after > (SELECT now FROM at), true) ORDER BY next_wake_at
+			LIMIT (SELECT greatest($3 - n, 0) FROM under_way) FOR UPDATE SKIP LOCKED),
+		again AS (
+			SELECT id FROM payonce.idempotency_records
+			WHERE next_wake_at <= (SELECT now FROM at) AND wakes > 0 AND coalesce(not_after > (SELECT now FROM at), true) ORDER BY next_wake_at
+			LIMIT $4 FOR UPDATE SKIP LOCKED),
+		late AS (
+			SELECT id FROM payonce.idempotency_records
+			WHERE next_wake_at <= (SELECT now FROM at) AND not_after <= (SELECT now FROM at) ORDER BY next_wake_at
+			LIMIT $5 FOR UPDATE SKIP LOCKED)
+		UPDATE payonce.idempotency_records r
+		SET wakes = wakes + 1, next_wake_at = at.now + least($1::interval * power(2, least(wakes, 20)), $2::interval)
+		FROM at WHERE id IN (SELECT id FROM fresh UNION ALL SELECT id FROM again UNION ALL SELECT id FROM late)
+		RETURNING id, payment, operation, coalesce(not_after <= at.now, false), status = 'completed'`,
+		r.Timing.WakeAfter, r.Timing.WakeMaximum, fresh, again, relayBatch)
+	if err != nil {
+		return nil, fmt.Errorf("take due commands: %w", err)
+	}
+	due, err := pgx.CollectRows(rows, pgx.RowToStructByPos[dueCommand])
+	if err != nil {
+		return nil, fmt.Errorf("take due commands: %w", err)
+	}
+	return due, r.look(ctx)
+}
+
+// look notes whether more is due than was taken.
+func (r *Relay) look(ctx context.Context) error {
+	var behind bool
+	err := r.Pool.QueryRow(ctx, `
+		SELECT EXISTS (SELECT FROM payonce.idempotency_records WHERE next_wake_at <= (SELECT payonce.clock()))`).Scan(&behind)
+	if err != nil {
+		return fmt.Errorf("look for further due commands: %w", err)
+	}
+	r.behind.Store(behind)
+	return nil
+}
+
+// giveBack makes due again at once what could not be woken, as if it had not been tried: while Temporal is away no back-off grows.
+func (r *Relay) giveBack(ctx context.Context, due []dueCommand, failed []error) error {
+	var unwoken []uuid.UUID
+	for i, command := range due {
+		if failed[i] != nil {
+			unwoken = append(unwoken, command.Record)
+		}
+	}
+	if len(due) > 0 {
+		r.away.Store(len(unwoken) == len(due))
+	}
+	if len(unwoken) == 0 || ctx.Err() != nil {
+		return nil
+	}
+	_, err := r.Pool.Exec(ctx, `
+		UPDATE payonce.idempotency_records SET wakes = wakes - 1, next_wake_at = payonce.clock() + $2::interval
+		WHERE id = ANY ($1) AND next_wake_at IS NOT NULL AND wakes > 0`, unwoken, r.Timing.RetryInitial)
+	if err != nil {
+		return fmt.Errorf("give commands back: %w", err)
+	}
+	return nil
 }
 
 func (r *Relay) wakeOne(ctx context.Context, command dueCommand) error {

@@ -29,6 +29,24 @@ const (
 // apiWaker wakes on behalf of a request: bounded, since the relay wakes too.
 type apiWaker struct{ app *App }
 
+// wakeAgain is how long no request wakes after a wake-up failed: with Temporal away nobody waits for it, and the relay wakes later.
+const wakeAgain = time.Second
+
+// errNotWoken says that a wake-up just failed and none is tried for a while.
+var errNotWoken = errors.New("Temporal did not answer a moment ago")
+
+// wake wakes unless a wake-up failed a moment ago.
+func (w apiWaker) wake(waking func() error) error {
+	if w.app.unwoken.Load() {
+		return errNotWoken
+	}
+	err := waking()
+	if err != nil && !errors.Is(err, workflows.ErrOver) && w.app.unwoken.CompareAndSwap(false, true) {
+		time.AfterFunc(wakeAgain, func() { w.app.unwoken.Store(false) })
+	}
+	return err
+}
+
 // Wake starts the workflow of a payment that may have none, and signals another's. The command of a payment that is over is decided at once.
 func (w apiWaker) Wake(ctx context.Context, claim boundaries.Claim) error {
 	waking, cancel := context.WithTimeout(ctx, wakeWithin)
@@ -36,9 +54,9 @@ func (w apiWaker) Wake(ctx context.Context, claim boundaries.Claim) error {
 	woken := workflows.ErrOver
 	switch {
 	case claim.Operation == payments.OperationCreate:
-		woken = w.app.waker.Start(waking, claim.Payment)
+		woken = w.wake(func() error { return w.app.waker.Start(waking, claim.Payment) })
 	case !claim.Over:
-		woken = w.app.waker.Wake(waking, claim.Payment)
+		woken = w.wake(func() error { return w.app.waker.Wake(waking, claim.Payment) })
 	}
 	if !errors.Is(woken, workflows.ErrOver) {
 		return woken

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"time"
 
 	sdkworker "go.temporal.io/sdk/worker"
@@ -81,12 +82,20 @@ func (a *App) awaitWorker(ctx context.Context, w sdkworker.Worker, fatal <-chan 
 
 func (a *App) loops(state *temporal) []recovery.Loop {
 	durations := a.Config.Timing
-	relay := &recovery.Relay{Pool: a.System, Activities: a.Activities, Waker: a.waker, Timing: durations, Log: a.Log}
+	relay := &recovery.Relay{
+		Pool: a.System, Activities: a.Activities, Waker: a.waker, Timing: durations, InFlight: runtime.NumCPU(), Log: a.Log,
+	}
+	next := recovery.NewNudge()
+	a.settled.Then(func() {
+		if relay.Behind() {
+			next.Send()
+		}
+	})
 	applier := &recovery.Applier{Pool: a.System, Sealer: a.Sealer, Activities: a.Activities, Timing: durations, Log: a.Log}
 	poller := &recovery.Poller{Pool: a.System, Activities: a.Activities, Timing: durations, Log: a.Log}
 	abandoner := &recovery.Abandoner{Pool: a.System, Activities: a.Activities}
 	return []recovery.Loop{
-		{Name: "relay", Every: durations.LoopEvery, Log: a.Log, Work: func(ctx context.Context) (int, error) {
+		{Name: "relay", Every: durations.LoopEvery, Nudge: next, Log: a.Log, Work: func(ctx context.Context) (int, error) {
 			woken, err := relay.Wake(ctx)
 			if err != nil && state.away() {
 				return 0, nil // said already; what could not be woken is due again
