@@ -70,10 +70,10 @@ func TestAWakeUpDuringTheLastActIsHeardBeforeTheEnd(t *testing.T) {
 	ended(t, s, id)
 	heard, read := false, false
 	for _, event := range historyOf(t, s, id) {
-		switch event.EventType {
-		case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED:
+		if event.EventType == enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED {
 			heard, read = true, false
-		case enumspb.EVENT_TYPE_MARKER_RECORDED, enumspb.EVENT_TYPE_ACTIVITY_TASK_COMPLETED:
+		}
+		if event.EventType == enumspb.EVENT_TYPE_MARKER_RECORDED || event.EventType == enumspb.EVENT_TYPE_ACTIVITY_TASK_COMPLETED {
 			read = heard
 		}
 	}

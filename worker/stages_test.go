@@ -101,23 +101,28 @@ func post(t *testing.T, s *system.System, payment payments.PaymentID, command, k
 }
 
 func cancels(t *testing.T, s *system.System, payment payments.View) {
+	t.Helper()
 	post(t, s, payment.ID, "cancel", "K2", map[string]any{})
 }
 
 func confirmsAgain(t *testing.T, s *system.System, payment payments.View) {
+	t.Helper()
 	post(t, s, payment.ID, "confirm", "K2", map[string]any{"payment_method": "pm_card_visa"})
 }
 
 func isAbandoned(t *testing.T, s *system.System, _ payments.View) {
+	t.Helper()
 	s.DB.AdvanceClock(t, s.Config.Timing.AbandonAction+time.Minute)
 }
 
 func authenticates(t *testing.T, s *system.System, payment payments.View) {
+	t.Helper()
 	_, err := s.Twin.Authenticate(t.Context(), payment.PaymentIntent)
 	require.NoError(t, err)
 }
 
 func settles(t *testing.T, s *system.System, payment payments.View) {
+	t.Helper()
 	_, err := s.Twin.Succeed(t.Context(), payment.PaymentIntent)
 	require.NoError(t, err)
 }
