@@ -8,9 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 )
 
 // TwiceVariable switches on the standing mode in which every POST to payonce is sent twice, a client's and Stripe's alike. The suite passes
@@ -60,7 +58,6 @@ type sending struct {
 	response *http.Response
 	body     []byte
 	err      error
-	at       time.Time
 }
 
 // RoundTrip gives the answer that a client without a double would have: the first that is not 409 in_progress.
@@ -75,11 +72,11 @@ func (w *twice) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	var first, second sending
 	if atOnce(request, body) {
-		var other sync.WaitGroup
-		other.Go(func() { second = w.send(request, body) })
-		first = w.send(request, body)
-		other.Wait()
-		if second.before(first) {
+		arriving := make(chan sending, 2)
+		for range 2 {
+			go func() { arriving <- w.send(request, body) }()
+		}
+		if first, second = <-arriving, <-arriving; first.replayed() && !second.replayed() {
 			first, second = second, first
 		}
 	} else {
@@ -87,7 +84,7 @@ func (w *twice) RoundTrip(request *http.Request) (*http.Response, error) {
 		second = w.send(request, body)
 	}
 	w.compare(request, first, second)
-	if first.sentAway() && !(second.sentAway() && first.err != nil) {
+	if first.sentAway() && (first.err == nil || !second.sentAway()) {
 		first = second
 	}
 	return first.response, first.err
@@ -106,12 +103,12 @@ func (w *twice) send(request *http.Request, body []byte) sending {
 	sent.Body, sent.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	response, err := w.next.RoundTrip(sent)
 	if err != nil {
-		return sending{err: err, at: time.Now()}
+		return sending{err: err}
 	}
 	answer, err := io.ReadAll(response.Body)
 	_ = response.Body.Close()
 	response.Body = io.NopCloser(bytes.NewReader(answer))
-	return sending{response: response, body: answer, err: err, at: time.Now()}
+	return sending{response: response, body: answer, err: err}
 }
 
 func (s sending) status() int {
@@ -126,15 +123,9 @@ func (s sending) sentAway() bool {
 	return s.err != nil || s.status() == http.StatusConflict && bytes.Contains(s.body, []byte(`"in_progress"`))
 }
 
-// before tells which of two that were sent at once is the client's own: the one that was not answered from memory, or the earlier.
-func (s sending) before(other sending) bool {
-	if s.err == nil && other.err == nil {
-		mine, theirs := s.response.Header.Get("Idempotent-Replayed"), other.response.Header.Get("Idempotent-Replayed")
-		if mine != theirs {
-			return mine == ""
-		}
-	}
-	return s.at.Before(other.at)
+// replayed tells whether the answer came from memory; the client's own did not.
+func (s sending) replayed() bool {
+	return s.err == nil && s.response.Header.Get("Idempotent-Replayed") != ""
 }
 
 // compare holds that both are told one outcome, byte for byte. Who was told that there is none yet, or that a dependency is down, is told of
