@@ -5,10 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"go.temporal.io/sdk/client"
 	sdklog "go.temporal.io/sdk/log"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 
 	"payonce/activities"
 	"payonce/boundaries"
@@ -35,6 +39,7 @@ type App struct {
 
 	waker   *workflows.Waker
 	settled *boundaries.Settled
+	unwoken atomic.Bool // a request's wake-up failed a moment ago
 	repeats *boundaries.Repeats
 	stored  recovery.Nudge // an event was stored in this process
 }
@@ -64,6 +69,10 @@ func (a *App) open(ctx context.Context) (err error) {
 	}
 	a.Temporal, err = client.NewLazyClient(client.Options{
 		HostPort: a.Config.TemporalAddress, Namespace: a.Config.TemporalNamespace, Logger: sdklog.NewStructuredLogger(a.Log),
+		// Back within a second or two of Temporal: gRPC's own back-off grows to minutes.
+		ConnectionOptions: client.ConnectionOptions{DialOptions: []grpc.DialOption{grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff: backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second}, MinConnectTimeout: 2 * time.Second,
+		})}},
 	})
 	if err != nil {
 		return fmt.Errorf("temporal client: %w", err)

@@ -47,6 +47,8 @@ func Open(ctx context.Context, config PoolConfig) (*pgxpool.Pool, error) {
 	parameters["timezone"] = "UTC"
 	parameters["synchronous_commit"] = "on"
 	parameters["application_name"] = "payonce"
+	// Statements look rows up by their keys: one plan serves every value, and none is made five times a connection before that is seen.
+	parameters["plan_cache_mode"] = "force_generic_plan"
 	// pgx would send a uuid.UUID as text, by way of database/sql's interface: every statement has some.
 	parsed.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
 		pgxuuid.Register(conn.TypeMap())
