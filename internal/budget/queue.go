@@ -176,7 +176,7 @@ func (q *queue) answer(wants []want, answers []got, err error) (pause time.Durat
 	}
 	q.dispense(now)
 	q.sendAway(now, empty)
-	if len(empty) < len(wants) {
+	if len(empty) < len(wants) || len(q.waiting) == 0 {
 		return 0
 	}
 	return pause
