@@ -49,8 +49,6 @@ func (s *site) makeRaw(ctx context.Context) error {
 	if err := conn.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = 'raw')`).Scan(&there); err != nil || there {
 		return err
 	}
-	if _, err := conn.Exec(ctx, rawSQL); err != nil {
-		return fmt.Errorf("make the raw tables: %w", err)
-	}
-	return nil
+	_, err = conn.Exec(ctx, rawSQL)
+	return err
 }

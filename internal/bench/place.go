@@ -156,9 +156,13 @@ func (p *place) connect(ctx context.Context, database string) (*pgx.Conn, error)
 	return conn, nil
 }
 
-// exec runs one statement as the superuser.
+// exec runs one statement as the superuser, outside of any site.
 func (p *place) exec(ctx context.Context, statement string) error {
-	conn, err := p.connect(ctx, "postgres")
+	return p.execIn(ctx, "postgres", statement)
+}
+
+func (p *place) execIn(ctx context.Context, database, statement string) error {
+	conn, err := p.connect(ctx, database)
 	if err != nil {
 		return err
 	}

@@ -54,7 +54,7 @@ func (s *session) measureWebhook(ctx context.Context) ([]result.Row, error) {
 	}
 	row := result.NewRow(rowWebhook, "events/s", values, "the insert of one row with the same bytes, raw from pgx", baselines, result.AtLeast(0.5))
 	row.Note = fmt.Sprintf("%d bytes over HTTP to `payonce serve`: signature checked, body sealed, committed; %d senders", eventBytes, microInFlight)
-	return []result.Row{row}, s.still.run(ctx)
+	return []result.Row{row}, nil
 }
 
 // deliver sends an event as Stripe does.

@@ -186,6 +186,9 @@ func (s *session) measure(ctx context.Context) error {
 		}
 		began := clock.Wall()
 		measured, err := group.measure(s, ctx)
+		if err == nil {
+			err = errors.Join(s.grown.run(ctx), s.blank.run(ctx), s.still.run(ctx)) // none: each group starts what it needs
+		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", group.names[0], err)
 		}

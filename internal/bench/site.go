@@ -77,6 +77,11 @@ func (p *place) newSite(ctx context.Context, name string) (*site, error) {
 
 func (s *site) url(role string) string { return s.cluster.URL(role, s.database) }
 
+// exec runs one statement in the site's database as the superuser.
+func (s *site) exec(ctx context.Context, statement string) error {
+	return s.execIn(ctx, s.database, statement)
+}
+
 // openPool opens a pool with the session settings of the product.
 func (s *site) openPool(ctx context.Context, role string, connections int32) (*pgxpool.Pool, error) {
 	return postgres.Open(ctx, postgres.PoolConfig{
@@ -130,7 +135,7 @@ func (s *site) clone(ctx context.Context, name string) (*site, error) {
 	s.system.Close()
 	copied := *s
 	copied.name, copied.database, copied.listen, copied.processes = name, "bench_"+name, "127.0.0.1:"+strconv.Itoa(port), nil
-	err = s.exec(ctx, `CREATE DATABASE `+pgx.Identifier{copied.database}.Sanitize()+` TEMPLATE `+pgx.Identifier{s.database}.Sanitize()+` STRATEGY file_copy`)
+	err = s.place.exec(ctx, `CREATE DATABASE `+pgx.Identifier{copied.database}.Sanitize()+` TEMPLATE `+pgx.Identifier{s.database}.Sanitize()+` STRATEGY file_copy`)
 	if err != nil {
 		return nil, err
 	}
