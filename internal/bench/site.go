@@ -3,11 +3,8 @@ package main
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
-	"io/fs"
 	"net/http"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -148,21 +145,17 @@ func (s *site) clone(ctx context.Context, name string) (*site, error) {
 	return &copied, err
 }
 
-// startTwin starts the site's Stripe twin on the site's clock, and lets its events go to the site's API.
+// startTwin starts the site's Stripe twin on the site's clock, its books in memory, and lets its events go to the site's API.
 func (s *site) startTwin(ctx context.Context) (err error) {
 	port, err := stack.FreePort()
 	if err != nil {
 		return err
 	}
-	books := s.state.Path("stripesim-" + s.name + ".db")
-	if err := os.Remove(books); err != nil && !errors.Is(err, fs.ErrNotExist) { // an earlier run's, with its endpoints
-		return fmt.Errorf("empty the twin's books: %w", err)
-	}
 	s.twinURL, err = s.start(ctx, stack.Program{
 		Name:    s.procTwin(),
 		Command: []string{filepath.Join(s.bin, "stripesim"), "--listen", "127.0.0.1:" + strconv.Itoa(port)},
 		Env: []string{
-			"STRIPESIM_CLOCK_URL=" + s.url(postgres.RoleTwin), "STRIPESIM_STATE=" + books, "STRIPESIM_LOG_LEVEL=WARN",
+			"STRIPESIM_CLOCK_URL=" + s.url(postgres.RoleTwin), "STRIPESIM_STATE=", "STRIPESIM_LOG_LEVEL=WARN",
 		},
 		Ready: regexp.MustCompile(`^stripesim: listening on (\S+)`),
 	})
