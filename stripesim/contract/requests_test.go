@@ -55,6 +55,7 @@ func TestRequestsOfPayonceAreAsStripeDescribesThem(t *testing.T) {
 	for _, path := range []string{"/v1/payment_intents", "/v1/payment_intents/*/confirm"} { // what was done is looked for
 		s.Fault(control.Rule{Match: control.Match{Method: http.MethodPost, Path: path}, Fault: control.FaultErrorAfter, Times: 1})
 	}
+	s.Fault(control.Rule{Match: control.Match{EventType: "*"}, Fault: control.FaultDrop}) // and no event tells of it first
 	s.Create("K7", system.Order("order-7", 2000))
 
 	mock, seen := stripeMock(t), map[string]bool{}
