@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -57,11 +58,29 @@ func (s *session) measureWebhook(ctx context.Context) ([]result.Row, error) {
 	return []result.Row{row}, nil
 }
 
-// deliver sends an event as Stripe does.
+// deliver sends an event as Stripe does: again, when it was refused for the moment.
 func (s *site) deliver(ctx context.Context, stripe *http.Client, event []byte) error {
+	for {
+		status, err := s.send(ctx, stripe, event)
+		switch {
+		case err != nil:
+			return err
+		case status == http.StatusOK:
+			return nil
+		case status != http.StatusServiceUnavailable:
+			return fmt.Errorf("webhook answered %d", status)
+		}
+		if err := pause(ctx, 50*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+// send makes one try and returns the status of its answer.
+func (s *site) send(ctx context.Context, stripe *http.Client, event []byte) (int, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+s.listen+"/webhooks/stripe", bytes.NewReader(event))
 	if err != nil {
-		return err
+		return 0, err
 	}
 	now := strconv.FormatInt(clock.Wall().Unix(), 10)
 	mac := hmac.New(sha256.New, []byte(s.secret))
@@ -71,14 +90,11 @@ func (s *site) deliver(ctx context.Context, stripe *http.Client, event []byte) e
 	request.Header.Set("Content-Type", "application/json")
 	response, err := stripe.Do(request)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer func() { _ = response.Body.Close() }()
-	answer, err := io.ReadAll(response.Body)
-	if err == nil && response.StatusCode != http.StatusOK {
-		err = fmt.Errorf("webhook answered %d %s", response.StatusCode, answer)
-	}
-	return err
+	_, err = io.Copy(io.Discard, response.Body)
+	return response.StatusCode, err
 }
 
 // newEvent is an event of a payment that is not ours, of the size of Stripe's.
