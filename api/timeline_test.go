@@ -89,8 +89,12 @@ func TestTheTimelineTellsEveryStepOfTheFourBoundaries(t *testing.T) {
 	require.Equal(t, "/v1/payment_intents", calls[0].Call.Path)
 	require.Equal(t, create.ID, calls[0].Call.Command)
 	for _, call := range calls {
-		require.Equal(t, []any{"answered", 1, 200}, []any{call.Call.Status, call.Call.Sends, call.Call.HTTPStatus})
-		require.Len(t, call.Call.RequestIDs, 1)
+		require.GreaterOrEqual(t, call.Call.Sends, 1)
+		if call.Call.Status == "sent" {
+			continue // its answer did not come in time, and an event told of its outcome
+		}
+		require.Equal(t, []any{"answered", 200}, []any{call.Call.Status, call.Call.HTTPStatus})
+		require.NotEmpty(t, call.Call.RequestIDs)
 	}
 	told := map[string]int{}
 	for _, event := range read.kinds("event") {
