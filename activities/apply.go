@@ -34,7 +34,7 @@ func (a *Activities) Apply(ctx context.Context, id payments.PaymentID, learnt Le
 func (a *Activities) ApplyAll(ctx context.Context, id payments.PaymentID, facts ...Learnt) ([]Applied, error) {
 	var all application
 	err := postgres.Pipelined(ctx, a.Pool, func(first *pgx.Batch) {
-		all = application{Activities: a}
+		all = application{Activities: a, offered: map[message]bool{}}
 		a.queueLock(first, id, &all.at)
 		notifications.QueueEndpoints(first, id, &all.endpoints)
 	}, func(tx pgx.Tx, last *pgx.Batch) error {
@@ -66,6 +66,7 @@ type application struct {
 
 	facts      int                 // newly true
 	settled    []payments.RecordID // records that have their answer now
+	offered    map[message]bool    // messages that were queued, or found queued
 	messages   int                 // queued now
 	suppressed struct{ postings, messages int }
 	polled     bool
@@ -167,6 +168,11 @@ func (ch *change) advance(s situation, learnt Learnt) {
 // enqueue queues the implied messages for the tenant's endpoints, and counts those that were there already.
 func (all *application) enqueue(ctx context.Context, tx pgx.Tx, s situation, learnt Learnt, ch *change) error {
 	for _, m := range ch.messages {
+		if all.offered[m] { // by a fact that came with this one
+			all.suppressed.messages += len(all.endpoints)
+			continue
+		}
+		all.offered[m] = true
 		body, err := notifications.Render(m.kind, m.subject, ch.after.View(), learnt.EffectiveAt)
 		if err != nil {
 			return err

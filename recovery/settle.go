@@ -124,6 +124,13 @@ func (a *Applier) apply(ctx context.Context, events []namedEvent, payment paymen
 	surplus := payment.IntentID != "" && payment.IntentID != events[0].said.IntentID
 	ended, took := payment.Status.Terminal(), payment.AmountCaptured > 0
 	for _, event := range events {
+		if event.Type == "payment_intent.created" && !surplus && payment.IntentID != "" {
+			// The payment is bound to it: there is nothing that it could say.
+			if err := a.stale(ctx, event.storedEvent, payment); err != nil {
+				return err
+			}
+			continue
+		}
 		learnt, err := event.learnt(ctx, reader, payment, surplus, ended, took)
 		if err != nil {
 			return err
@@ -139,8 +146,22 @@ func (a *Applier) apply(ctx context.Context, events []namedEvent, payment paymen
 		}
 		facts = append(facts, learnt)
 	}
+	if len(facts) == 0 {
+		return nil
+	}
 	_, err := a.Activities.ApplyAll(ctx, payment.ID, facts...)
 	return err
+}
+
+// stale settles an event that says nothing new of its payment.
+func (a *Applier) stale(ctx context.Context, stored storedEvent, payment payments.Payment) error {
+	_, err := a.Pool.Exec(ctx, `
+		UPDATE payonce.provider_events SET status = 'stale', payment = $2, tenant = $3, next_try_at = NULL, settled_at = payonce.clock()
+		WHERE id = $1 AND settled_at IS NULL`, stored.ID, payment.ID.UUID, payment.Tenant.UUID)
+	if err != nil {
+		return fmt.Errorf("settle event: %w", err)
+	}
+	return nil
 }
 
 // learnt is what the event brings to a payment that has ended, or has taken money, or not.
