@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Each promise has code that keeps it and a test that fails without it; references_test.go checks that both exist.
+// Each promise has code that keeps it and a test that holds it; references_test.go checks that both exist.
 func TestEveryPromiseHasItsCodeAndItsTest(t *testing.T) {
 	promises := map[string]string{} // by the promise, the heading that it stands under
 	heading := ""
