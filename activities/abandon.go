@@ -26,13 +26,9 @@ func (s situation) abandoned() bool {
 
 // wait says until when the payment waits for its payer: anew when it was moved, not at all while a command is open or once it is to end.
 func (ch *change) wait(s situation, durations timing.Timing) {
-	var within time.Duration
-	switch ch.after.Status {
-	case payments.StatusRequiresPaymentMethod:
-		within = durations.AbandonMethod
-	case payments.StatusRequiresAction:
-		within = durations.AbandonAction
-	}
+	within := map[payments.Status]time.Duration{
+		payments.StatusRequiresPaymentMethod: durations.AbandonMethod, payments.StatusRequiresAction: durations.AbandonAction,
+	}[ch.after.Status]
 	busy := ch.after.Failure != nil || slices.ContainsFunc(s.open, func(c command) bool {
 		return c.operation != payments.OperationCreate && !contains(ch.settled, c)
 	})

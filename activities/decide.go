@@ -34,16 +34,7 @@ type message struct {
 // decide says what the fact makes of the payment, which it is bound to or may be bound to.
 func decide(s situation, learnt Learnt) change {
 	ch := change{after: s.payment, verdict: VerdictStale, before: s.payment.Status}
-	if learnt.Unsent {
-		ch.end(s, payments.Failure{Code: payments.FailureExpiredUnsent}, payments.StatusExpired)
-	}
-	if learnt.Abandoned {
-		ch.end(s, payments.Failure{Code: payments.FailureAbandoned}, payments.StatusExpired)
-	}
-	if learnt.Answer != nil && learnt.Answer.Refusal != nil && learnt.Answer.Call.Operation != payments.OperationCancel {
-		ch.after.LastError = learnt.Answer.Refusal
-		ch.end(s, payments.Failure{Code: payments.FailureProviderRefused, Message: learnt.Answer.Refusal.Message}, payments.StatusFailed)
-	}
+	ch.endFor(s, learnt)
 	if learnt.Answer != nil && learnt.Answer.Decline != nil {
 		ch.declined(s, learnt, *learnt.Answer.Decline, !s.fencedOut(learnt.Answer))
 	}
@@ -62,6 +53,19 @@ func decide(s situation, learnt Learnt) change {
 	ch.settle(s, learnt)
 	ch.waitsAnew = ch.after.Status != s.payment.Status || ch.after.Failure == nil && (s.payment.Failure != nil || len(ch.settled) > 0)
 	return ch
+}
+
+// endFor ends the payment for what was not sent in time, was given up, or was refused for good.
+func (ch *change) endFor(s situation, learnt Learnt) {
+	switch {
+	case learnt.Unsent:
+		ch.end(s, payments.Failure{Code: payments.FailureExpiredUnsent}, payments.StatusExpired)
+	case learnt.Abandoned:
+		ch.end(s, payments.Failure{Code: payments.FailureAbandoned}, payments.StatusExpired)
+	case learnt.Answer != nil && learnt.Answer.Refusal != nil && !learnt.refusedCancel():
+		ch.after.LastError = learnt.Answer.Refusal
+		ch.end(s, payments.Failure{Code: payments.FailureProviderRefused, Message: learnt.Answer.Refusal.Message}, payments.StatusFailed)
+	}
 }
 
 // refusedCancel tells whether the fact is that Stripe refused to cancel the intent.

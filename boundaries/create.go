@@ -38,8 +38,8 @@ func (c *Commands) ClaimCreate(ctx context.Context, asking Asking, command payme
 	return Claim{}, errors.New("the caller's key was swept and made anew too often: try again")
 }
 
-// insertCreate inserts key, record, payment and, with a method, the first confirm in one transaction; taken says that the reference has a record. It returns nil when the key exists
-// after all.
+// insertCreate inserts key, record, payment and, with a method, the first confirm in one transaction; taken says that the reference has a record. It
+// returns nil when the key exists after all.
 func (c *Commands) insertCreate(ctx context.Context, claim Claim, asking Asking, command payments.CreateCommand, taken bool) (*Claim, error) {
 	if command.Replaces == nil && !taken {
 		claimed, taken, err := c.claimAlone(ctx, claim, asking, command)

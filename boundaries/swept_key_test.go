@@ -24,18 +24,21 @@ func TestAKeyThatIsSweptBetweenInsertAndReadIsClaimedAgain(t *testing.T) {
 	const removed = `DELETE FROM payonce.idempotency_keys WHERE caller_key = 'K'`
 	for name, met := range map[string]conflictedKey{
 		"the key is free": {removed, func(t *testing.T, w *world, claim boundaries.Claim) {
+			t.Helper()
 			require.Equal(t, boundaries.Acquired, claim.Outcome)
 			require.Equal(t, 1, w.count(`SELECT count(*) FROM payonce.idempotency_keys WHERE caller_key = 'K' AND record = $1`, claim.Record.UUID))
 			require.Equal(t, 1, w.count(`SELECT count(*) FROM payonce.payments WHERE id = $1`, claim.Payment.UUID))
 		}},
 		"a third caller took it for another order": {removed + ` OR caller_key = 'K2';
 			UPDATE payonce.idempotency_keys SET caller_key = 'K' WHERE caller_key = 'K3'`, func(t *testing.T, w *world, claim boundaries.Claim) {
+			t.Helper()
 			require.Equal(t, boundaries.Mismatch, claim.Outcome)
 			require.Equal(t, boundaries.PaymentID(w.Tenants[0], "order-3", 1), claim.Payment)
 			require.Zero(t, w.count(`SELECT count(*) FROM payonce.payments WHERE reference = 'order-1'`))
 		}},
 		"a third caller took it for the same order": {removed + `;
 			UPDATE payonce.idempotency_keys SET caller_key = 'K' WHERE caller_key = 'K1'`, func(t *testing.T, w *world, claim boundaries.Claim) {
+			t.Helper()
 			require.Equal(t, boundaries.InProgress, claim.Outcome, "it is attended")
 			require.Equal(t, boundaries.PaymentID(w.Tenants[0], "order-1", 1), claim.Payment)
 		}},

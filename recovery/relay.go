@@ -67,7 +67,7 @@ func (r *Relay) Wake(ctx context.Context) (int, error) {
 		})
 	}
 	_ = group.Wait() // each keeps its own error: one payment holds up no other
-	return len(due), errors.Join(append(failed, r.giveBack(ctx, due, failed))...)
+	return len(due), errors.Join(errors.Join(failed...), r.giveBack(ctx, due, failed))
 }
 
 // take takes the commands that are due: of those that nobody woke yet as many as fit beside those under way, the others up to a batch,
@@ -132,7 +132,7 @@ func (r *Relay) giveBack(ctx context.Context, due []dueCommand, failed []error) 
 	if len(due) > 0 {
 		r.away.Store(len(unwoken) == len(due))
 	}
-	if len(unwoken) == 0 || ctx.Err() != nil {
+	if len(unwoken) == 0 {
 		return nil
 	}
 	_, err := r.Pool.Exec(ctx, `

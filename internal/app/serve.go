@@ -33,7 +33,7 @@ type apiWaker struct{ app *App }
 const wakeAgain = time.Second
 
 // errNotWoken says that a wake-up just failed and none is tried for a while.
-var errNotWoken = errors.New("Temporal did not answer a moment ago")
+var errNotWoken = errors.New("no wake-up: Temporal did not answer a moment ago")
 
 // wake wakes unless a wake-up failed a moment ago.
 func (w apiWaker) wake(waking func() error) error {
