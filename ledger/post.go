@@ -142,9 +142,7 @@ func (r *rows) addAccount(id uuid.UUID, posting Posting, entry Entry) error {
 // each other and never both.
 func (r *rows) post(ctx context.Context, tx pgx.Tx) ([]uuid.UUID, error) {
 	found, err := tx.Query(ctx, `
-		WITH era AS MATERIALIZED (
-			SELECT epoch FROM payonce.restore_epoch
-		), accounts AS (
+		WITH accounts AS (
 			INSERT INTO payonce.ledger_accounts (id, tenant, name, currency, kind, created_at)
 			SELECT a.id, a.tenant, a.name, a.currency, a.kind, payonce.clock()
 			FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[]) AS a (id, tenant, name, currency, kind)
@@ -155,16 +153,16 @@ func (r *rows) post(ctx context.Context, tx pgx.Tx) ([]uuid.UUID, error) {
 			INSERT INTO payonce.ledger_journals
 				(id, tenant, posting_key, rule, content_hash, phase, payment, source, memo, effective_at, booked_at, epoch)
 			SELECT j.id, j.tenant, j.posting_key, j.rule, j.content_hash, 'posted', j.payment, j.source, j.memo,
-				j.effective_at, payonce.clock(), era.epoch
-			FROM era, unnest($6::uuid[], $7::uuid[], $8::text[], $9::text[], $10::bytea[], $11::uuid[], $12::text[], $13::text[],
+				j.effective_at, payonce.clock(), (SELECT epoch FROM payonce.restore_epoch)
+			FROM unnest($6::uuid[], $7::uuid[], $8::text[], $9::text[], $10::bytea[], $11::uuid[], $12::text[], $13::text[],
 				$14::timestamptz[]) AS j (id, tenant, posting_key, rule, content_hash, payment, source, memo, effective_at)
 			ORDER BY j.tenant, j.posting_key
 			ON CONFLICT (tenant, posting_key) DO NOTHING
 			RETURNING id
 		), entries AS (
 			INSERT INTO payonce.ledger_entries (journal, line, account, amount, currency, epoch)
-			SELECT e.journal, e.line, e.account, e.amount, e.currency, era.epoch
-			FROM era, unnest($15::uuid[], $16::smallint[], $17::uuid[], $18::bigint[], $19::text[])
+			SELECT e.journal, e.line, e.account, e.amount, e.currency, (SELECT epoch FROM payonce.restore_epoch)
+			FROM unnest($15::uuid[], $16::smallint[], $17::uuid[], $18::bigint[], $19::text[])
 				AS e (journal, line, account, amount, currency)
 			JOIN claimed ON claimed.id = e.journal
 		)
