@@ -49,6 +49,7 @@ func Open(ctx context.Context, config PoolConfig) (*pgxpool.Pool, error) {
 	parameters["application_name"] = "payonce"
 	// Statements look rows up by their keys: one plan serves every value, and none is made five times a connection before that is seen.
 	parameters["plan_cache_mode"] = "force_generic_plan"
+	parameters["jit"] = "off" // no statement runs long enough to earn the compiling
 	// pgx would send a uuid.UUID as text, by way of database/sql's interface: every statement has some.
 	parsed.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
 		pgxuuid.Register(conn.TypeMap())
