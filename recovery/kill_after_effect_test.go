@@ -53,7 +53,7 @@ func TestAWorkerKilledAfterAnyEffectIsFollowedByTheSameEffect(t *testing.T) {
 			worker.Kill()
 			if effect.path == "" {
 				cutter.Arm(pg.Cut{})
-				require.Equal(t, 1, s.Count(`SELECT count(*) FROM payonce.ledger_journals`))
+				s.Eventually("the commit has arrived", func() bool { return s.Count(`SELECT count(*) FROM payonce.ledger_journals`) == 1 })
 			} else {
 				require.NoError(t, s.Twin.Release(t.Context(), hold.ID))
 			}
