@@ -137,10 +137,11 @@ func (c *CommitCutter) serve(client net.Conn) {
 	}
 }
 
-// ends tells whether the bytes hold the query with which a transaction that is to be kept ends: alone, or behind the statements that travel with it.
+// ends tells whether the bytes hold the query with which a transaction that is to be kept ends: alone, or behind the statements that travel with it,
+// where it is parsed and then bound; parsed and described alone it is only asked about.
 func ends(message []byte) bool {
-	lower := bytes.ToLower(message)
-	return bytes.HasPrefix(message, []byte{'Q'}) && bytes.Contains(lower, []byte("commit")) || bytes.Contains(lower, []byte("\x00commit\x00"))
+	alone := bytes.HasPrefix(message, []byte{'Q'}) && bytes.Contains(bytes.ToLower(message), []byte("commit"))
+	return alone || bytes.Contains(message, []byte("\x00commit\x00\x00\x00B"))
 }
 
 // answer passes on what the database says, until it has answered the COMMIT that is cut: that is done, and nobody is told.
