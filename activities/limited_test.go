@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"payonce/internal/app"
 	"payonce/internal/clock"
 	"payonce/internal/testkit/system"
 	"payonce/payments"
@@ -27,17 +26,11 @@ func posts(t *testing.T, s *system.System) []string {
 	return paths
 }
 
-// unhurried lets no send end before its answer on a slow machine, which would need another call.
-func unhurried(c *app.Config) {
-	c.Timing.FirstSend, c.Timing.LocalTry, c.Timing.WorkflowTask = 20*time.Second, 21*time.Second, 25*time.Second
-	c.Timing.Send, c.Timing.Try, c.Timing.Lease, c.Timing.EventLease = 20*time.Second, 24*time.Second, 30*time.Second, 30*time.Second
-}
-
 // An account that has used up its calls makes a payment wait, not fail: nothing is frozen or sent until there is a call again, and then just that one.
 func TestAPaymentOfAnAccountWithoutCallsWaitsUnsent(t *testing.T) {
 	t.Parallel()
 	const every = 5 * time.Minute // one call
-	s := system.Start(t, unhurried)
+	s := system.Start(t, system.Unhurried)
 	s.LimitCalls(1 / every.Seconds())
 	answer, err := s.Post(t.Context(), s.APIKey, "/v1/payments", "K1", system.Order("order-1", 1000), "wait=1")
 	require.NoError(t, err)
@@ -72,7 +65,7 @@ func TestAPaymentOfAnAccountWithoutCallsWaitsUnsent(t *testing.T) {
 // A create whose turn does not come before its deadline ends as unsent, like one that met no worker: the wait for a call does not outlast it.
 func TestAPaymentThatGetsNoCallInTimeEndsUnsent(t *testing.T) {
 	t.Parallel()
-	s := system.Start(t, unhurried)
+	s := system.Start(t, system.Unhurried)
 	s.LimitCalls(1.0 / (24 * 3600))
 	first := s.Create("K1", system.With(system.Order("order-1", 1000), "payment_method", nil))
 	require.Equal(t, http.StatusCreated, first.Status, "%s", first.Body)
@@ -89,7 +82,7 @@ func TestAPaymentThatGetsNoCallInTimeEndsUnsent(t *testing.T) {
 func TestStripeIsSentNoMoreThanTheBucketGives(t *testing.T) {
 	t.Parallel()
 	const orders, perSecond, bucket = 4, 1.0, 1
-	s := system.Start(t, unhurried)
+	s := system.Start(t, system.Unhurried)
 	s.LimitCalls(perSecond)
 	began, err := clock.Postgres{Source: s.Owner}.Now(t.Context())
 	require.NoError(t, err)
