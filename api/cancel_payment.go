@@ -1,7 +1,6 @@
 package api
 
 import (
-	"context"
 	"net/http"
 	"reflect"
 	"slices"
@@ -9,7 +8,6 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"payonce/boundaries"
 	"payonce/internal/strictjson"
 	"payonce/payments"
 )
@@ -41,25 +39,7 @@ func describeCancelPayment(schemas huma.Registry) huma.Operation {
 
 // cancelPayment claims the cancel of a payment and answers with its outcome.
 func (a *api) cancelPayment(w http.ResponseWriter, r *http.Request, from caller) error {
-	request, err := a.readCommand(w, r)
-	if err != nil {
-		return err
-	}
-	payment, err := pathPayment(r)
-	if err != nil {
-		return err
-	}
-	command, err := parseCancel(payment, request.body)
-	if err != nil {
-		return err
-	}
-	normalised, err := boundaries.Normalise(payments.OperationCancel, location(payment)+"/cancel", command)
-	if err != nil {
-		return err
-	}
-	return a.serveCommand(w, r, request, func(ctx context.Context) (boundaries.Claim, error) {
-		return a.Commands.ClaimCancel(ctx, a.asking(from, request, normalised), command)
-	})
+	return serveFurther(a, w, r, from, payments.OperationCancel, "/cancel", parseCancel, a.Commands.ClaimCancel)
 }
 
 // parseCancel reads the body of a cancel into the typed, normalised command.

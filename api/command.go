@@ -135,6 +135,31 @@ func (a *api) serveCommand(w http.ResponseWriter, r *http.Request, request comma
 	}
 }
 
+// serveFurther serves a command on the payment that the path names.
+func serveFurther[C any](a *api, w http.ResponseWriter, r *http.Request, from caller, operation payments.Operation, suffix string,
+	parse func(payments.PaymentID, []byte) (C, error), claim func(context.Context, boundaries.Asking, C) (boundaries.Claim, error),
+) error {
+	request, err := a.readCommand(w, r)
+	if err != nil {
+		return err
+	}
+	payment, err := pathPayment(r)
+	if err != nil {
+		return err
+	}
+	command, err := parse(payment, request.body)
+	if err != nil {
+		return err
+	}
+	normalised, err := boundaries.Normalise(operation, location(payment)+suffix, command)
+	if err != nil {
+		return err
+	}
+	return a.serveCommand(w, r, request, func(ctx context.Context) (boundaries.Claim, error) {
+		return claim(ctx, a.asking(from, request, normalised), command)
+	})
+}
+
 // await wakes the workflow and waits for the outcome as long as the caller does. A closed connection ends the wait, never
 // the work.
 func (a *api) await(w http.ResponseWriter, r *http.Request, claim boundaries.Claim, wait time.Duration) error {

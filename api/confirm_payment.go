@@ -1,13 +1,11 @@
 package api
 
 import (
-	"context"
 	"net/http"
 	"reflect"
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"payonce/boundaries"
 	"payonce/internal/strictjson"
 	"payonce/payments"
 )
@@ -38,25 +36,7 @@ func describeConfirmPayment(schemas huma.Registry) huma.Operation {
 
 // confirmPayment claims the next confirm of a payment and answers with its outcome.
 func (a *api) confirmPayment(w http.ResponseWriter, r *http.Request, from caller) error {
-	request, err := a.readCommand(w, r)
-	if err != nil {
-		return err
-	}
-	payment, err := pathPayment(r)
-	if err != nil {
-		return err
-	}
-	command, err := parseConfirm(payment, request.body)
-	if err != nil {
-		return err
-	}
-	normalised, err := boundaries.Normalise(payments.OperationConfirm, location(payment)+"/confirm", command)
-	if err != nil {
-		return err
-	}
-	return a.serveCommand(w, r, request, func(ctx context.Context) (boundaries.Claim, error) {
-		return a.Commands.ClaimConfirm(ctx, a.asking(from, request, normalised), command)
-	})
+	return serveFurther(a, w, r, from, payments.OperationConfirm, "/confirm", parseConfirm, a.Commands.ClaimConfirm)
 }
 
 // parseConfirm reads the body of a confirm into the typed, normalised command.

@@ -113,6 +113,32 @@ func (c *Commands) meet(ctx context.Context, operation payments.Operation, askin
 	return peek.found, taken, nil
 }
 
+// claim answers a key that exists, and inserts one that does not: insert returns nil when the key exists after all, and a claim that attached to a
+// completed record gets the answer of a sibling key. taken tells insert that the record is there.
+func (c *Commands) claim(ctx context.Context, claim Claim, asking Asking, record payments.RecordID, insert func(taken bool) (*Claim, error)) (Claim, error) {
+	for range maxClaimTries {
+		found, taken, err := c.meet(ctx, claim.Operation, asking, record)
+		if err != nil {
+			return Claim{}, err
+		}
+		if found != nil {
+			return c.answerMet(ctx, claim, asking, *found)
+		}
+		claimed, err := insert(taken)
+		if err != nil {
+			return Claim{}, err
+		}
+		if claimed == nil {
+			continue
+		}
+		if claimed.Outcome == Replay {
+			claimed.Answer, err = c.copyAnswer(ctx, *claimed, asking.Key)
+		}
+		return *claimed, err
+	}
+	return Claim{}, errors.New("the caller's key was swept and made anew too often: try again")
+}
+
 // answerMet says what a key that exists gets: content before status.
 func (c *Commands) answerMet(ctx context.Context, claim Claim, asking Asking, found met) (Claim, error) {
 	claim.Record, claim.Payment = payments.RecordID{UUID: found.record}, payments.PaymentID{UUID: found.payment}

@@ -19,23 +19,9 @@ import (
 func (c *Commands) ClaimCreate(ctx context.Context, asking Asking, command payments.CreateCommand) (Claim, error) {
 	claim := Claim{Tenant: asking.Tenant, Operation: payments.OperationCreate}
 	first := RecordID(asking.Tenant, payments.OperationCreate, CreateOwnerKey(command.Reference, 1))
-	for range maxClaimTries {
-		found, taken, err := c.meet(ctx, payments.OperationCreate, asking, first)
-		if err != nil {
-			return Claim{}, err
-		}
-		if found != nil {
-			return c.answerMet(ctx, claim, asking, *found)
-		}
-		claimed, err := c.insertCreate(ctx, claim, asking, command, taken)
-		if err != nil {
-			return Claim{}, err
-		}
-		if claimed != nil {
-			return *claimed, nil
-		}
-	}
-	return Claim{}, errors.New("the caller's key was swept and made anew too often: try again")
+	return c.claim(ctx, claim, asking, first, func(taken bool) (*Claim, error) {
+		return c.insertCreate(ctx, claim, asking, command, taken)
+	})
 }
 
 // insertCreate inserts key, record, payment and, with a method, the first confirm in one transaction; taken says that the reference has a record. It
@@ -76,10 +62,6 @@ func (c *Commands) insertCreate(ctx context.Context, claim Claim, asking Asking,
 		claimed = &claim
 		return nil
 	})
-	if err != nil || claimed == nil || claimed.Outcome != Replay {
-		return claimed, err
-	}
-	claimed.Answer, err = c.copyAnswer(ctx, *claimed, asking.Key)
 	return claimed, err
 }
 

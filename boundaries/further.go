@@ -45,23 +45,9 @@ func (h heldRecord) differs(normalised Normalised) bool {
 // claimFurther claims a command on a payment that exists for a caller's key, or says what the key names.
 func (c *Commands) claimFurther(ctx context.Context, asking Asking, f further) (Claim, error) {
 	claim := Claim{Tenant: asking.Tenant, Operation: f.operation, Payment: f.payment}
-	for range maxClaimTries {
-		found, _, err := c.meet(ctx, f.operation, asking, payments.RecordID{})
-		if err != nil {
-			return Claim{}, err
-		}
-		if found != nil {
-			return c.answerMet(ctx, claim, asking, *found)
-		}
-		claimed, err := c.insertFurther(ctx, claim, asking, f)
-		if err != nil {
-			return Claim{}, err
-		}
-		if claimed != nil {
-			return *claimed, nil
-		}
-	}
-	return Claim{}, errors.New("the caller's key was swept and made anew too often: try again")
+	return c.claim(ctx, claim, asking, payments.RecordID{}, func(bool) (*Claim, error) {
+		return c.insertFurther(ctx, claim, asking, f)
+	})
 }
 
 // insertFurther decides under the payment's lock, then inserts the key and, unless the owner key has a record already, the record with the payment's
@@ -98,10 +84,6 @@ func (c *Commands) insertFurther(ctx context.Context, claim Claim, asking Asking
 		claimed = &claim
 		return nil
 	})
-	if err != nil || claimed == nil || claimed.Outcome != Replay {
-		return claimed, err
-	}
-	claimed.Answer, err = c.copyAnswer(ctx, *claimed, asking.Key)
 	return claimed, err
 }
 
