@@ -32,12 +32,12 @@ dev: installed build ## Start the whole system on this machine; Ctrl-C stops it,
 
 .PHONY: test
 test: installed ## Run every test on a throw-away Postgres and Temporal
-	$(TESTSTACK) -- go test $(TESTFLAGS) ./...
+	$(TESTSTACK) -- go test -timeout 30m $(TESTFLAGS) ./...
 	go -C cmd/temporal-dev test ./...
 
 .PHONY: test/race
 test/race: installed ## The same with the race detector (needs a C compiler: make setup)
-	$(TESTSTACK) -- go test -race $(TESTFLAGS) ./...
+	$(TESTSTACK) -- go test -race -timeout 30m $(TESTFLAGS) ./...
 	go -C cmd/temporal-dev test ./...
 
 # The packages whose tests run the whole system; no other sends anything.
@@ -45,7 +45,7 @@ SYSTEM_TESTS = $$(go list -f '{{range .XTestImports}}{{if eq . "payonce/internal
 
 .PHONY: test/twice
 test/twice: installed ## Run every test of the whole system with each POST and each webhook sent twice
-	PAYONCE_TEST_TWICE=1 $(TESTSTACK) -- go test $(TESTFLAGS) $(SYSTEM_TESTS)
+	PAYONCE_TEST_TWICE=1 $(TESTSTACK) -- go test -timeout 30m $(TESTFLAGS) $(SYSTEM_TESTS)
 
 .PHONY: test/mutants
 test/mutants: installed ## Break each protection in turn and require that a test notices

@@ -17,13 +17,9 @@ import (
 	"payonce/workflows"
 )
 
-// Bounds of a request. Stripe is answered in under two seconds.
 const (
-	storeWithin    = 1500 * time.Millisecond
-	bodyWithin     = 10 * time.Second
-	refreshSecrets = 2 * time.Second
-	wakeWithin     = 2 * time.Second
-	repeatsEvery   = 500 * time.Millisecond
+	wakeWithin   = 2 * time.Second // bounds the wake-up within a request
+	repeatsEvery = 500 * time.Millisecond
 )
 
 // apiWaker wakes on behalf of a request: bounded, since the relay wakes too.
@@ -69,14 +65,14 @@ func (w apiWaker) Wake(ctx context.Context, claim boundaries.Claim) error {
 func (a *App) Handler(ctx context.Context) (handler http.Handler, background func(context.Context) error, err error) {
 	hooks, err := webhooks.New(ctx, webhooks.Config{
 		Pool: a.System, Sealer: a.Sealer, Log: a.Log, Nudge: a.stored.Send,
-		StoreWithin: storeWithin, BodyWithin: bodyWithin, RefreshEvery: refreshSecrets,
+		StoreWithin: a.Config.Timing.StoreEvent, BodyWithin: a.Config.Timing.Body, RefreshEvery: a.Config.Timing.RefreshSecrets,
 	})
 	if err != nil {
 		return nil, nil, err
 	}
 	handler, err = api.New(api.Config{
 		Pool: a.Tenant, Sealer: a.Sealer, Commands: a.Commands, Waker: apiWaker{a}, Ready: a.Ready,
-		Timing: a.Config.Timing, BodyWithin: bodyWithin, Log: a.Log, Webhook: hooks,
+		Timing: a.Config.Timing, BodyWithin: a.Config.Timing.Body, Log: a.Log, Webhook: hooks,
 	})
 	if err != nil {
 		return nil, nil, err

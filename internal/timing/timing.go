@@ -31,6 +31,11 @@ type Timing struct {
 	MaximumWait       time.Duration // and at most
 	AttendMargin      time.Duration // an attended record stays attended this much longer than its caller waits
 
+	// The doors.
+	Body           time.Duration // in which a body must have arrived
+	StoreEvent     time.Duration // in which a webhook must be stored: Stripe wants its answer in time (below its two seconds)
+	RefreshSecrets time.Duration // after which a new or rolled signing secret counts
+
 	// The payer.
 	AbandonAction time.Duration // a payment in requires_action is given up after this
 	AbandonMethod time.Duration // and one in requires_payment_method after this
@@ -71,6 +76,8 @@ func Production() Timing {
 
 		CommandDeadline: 15 * time.Minute, ReplayWindow: 24 * time.Hour, RedeliveryHorizon: 24 * time.Hour,
 		DefaultWait: 10 * time.Second, MaximumWait: 30 * time.Second, AttendMargin: 2 * time.Second,
+
+		Body: 10 * time.Second, StoreEvent: 1500 * time.Millisecond, RefreshSecrets: 2 * time.Second,
 
 		AbandonAction: time.Hour, AbandonMethod: 24 * time.Hour,
 

@@ -74,6 +74,7 @@ func New(t testing.TB, options ...Option) *System {
 		TemporalAddress: temporal.Address(t), TemporalNamespace: "payonce", TaskQueue: temporal.TaskQueue(t),
 		StripeURL: s.TwinURL, Keyset: keyset, AllowedLoopback: []string{s.Receiver.Address()}, Timing: timing.Quick(), MaxConns: 8,
 	}
+	s.Config.Timing.StoreEvent = 30 * time.Second // no test is about being slow, and a machine may be
 	for _, option := range options {
 		option(&s.Config)
 	}
@@ -115,13 +116,28 @@ func (s *System) StartAPI() Stop {
 		ID: "we_payonce", URL: s.Door, Secret: WebhookSecret, Account: AccountID,
 	})
 	require.NoError(s.t, err)
-	return s.run(func(ctx context.Context) error { return s.App.Serve(ctx, listener) })
+	served := s.App // a test may put another process's in its place
+	stop := s.run(func(ctx context.Context) error { return served.Serve(ctx, listener) })
+	s.awaitServed()
+	return stop
+}
+
+// awaitServed waits until the API answers: a request waits in the listener until then.
+func (s *System) awaitServed() {
+	s.t.Helper()
+	request, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.URL+"/healthz", nil)
+	require.NoError(s.t, err)
+	request.Close = true
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(s.t, err)
+	require.NoError(s.t, response.Body.Close())
 }
 
 // StartWorker runs the worker, the loops and the dispatcher of s.App.
 func (s *System) StartWorker() Stop {
 	s.t.Helper()
-	return s.run(func(ctx context.Context) error { return s.App.Work(ctx, true) })
+	worked := s.App
+	return s.run(func(ctx context.Context) error { return worked.Work(ctx, true) })
 }
 
 // run runs a part until it is stopped, at the latest after the test.
