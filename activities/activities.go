@@ -19,7 +19,7 @@ type Waker interface {
 	Wake(ctx context.Context, payment payments.PaymentID) error
 }
 
-// Activities are the acts, with what they need. Every field is required.
+// Activities are the acts, with what they need. Every exported field is required.
 type Activities struct {
 	Pool    *pgxpool.Pool // the system role
 	Sealer  *seal.Sealer
@@ -31,4 +31,6 @@ type Activities struct {
 	Nudge   func()              // tells the dispatcher of this process that messages were queued
 	Waker   Waker
 	Log     *slog.Logger
+
+	ahead ahead
 }

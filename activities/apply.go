@@ -32,6 +32,11 @@ func (a *Activities) Apply(ctx context.Context, id payments.PaymentID, learnt Le
 
 // ApplyAll is Apply for facts that came together, in one transaction and in their order: each meets the payment as the one before left it.
 func (a *Activities) ApplyAll(ctx context.Context, id payments.PaymentID, facts ...Learnt) ([]Applied, error) {
+	return a.applyAhead(ctx, id, nil, facts...)
+}
+
+// applyAhead is ApplyAll; the commit begins the call that comes next, unless next is nil.
+func (a *Activities) applyAhead(ctx context.Context, id payments.PaymentID, next *confirmAhead, facts ...Learnt) ([]Applied, error) {
 	var all application
 	err := postgres.Pipelined(ctx, a.Pool, func(first *pgx.Batch) {
 		all = application{Activities: a, offered: map[message]bool{}}
@@ -46,11 +51,15 @@ func (a *Activities) ApplyAll(ctx context.Context, id payments.PaymentID, facts 
 			}
 			all.applied = append(all.applied, applied)
 		}
+		if err := next.queue(all.at, last); err != nil {
+			return err
+		}
 		return all.queuePayment()
 	})
 	if err != nil {
 		return nil, fmt.Errorf("apply to payment %s: %w", id, unknownPayment(err))
 	}
+	next.committed()
 	all.announce(ctx)
 	return all.applied, nil
 }

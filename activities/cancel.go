@@ -28,7 +28,7 @@ func (a *Activities) CancelIntent(ctx context.Context, in workflows.Act) (workfl
 			// What the intent is now decides: ended, and the cancel has what it wanted or came too late; or open, and it was refused.
 			return a.readIntent(ctx, in, s, c, result.call, result.refusedCancel())
 		default:
-			return a.applied(ctx, s, c, result.call, result.learnt())
+			return a.applied(ctx, s, c, result.call, result.learnt(), nil)
 		}
 	})
 }

@@ -15,16 +15,20 @@ func (a *Activities) ConfirmIntent(ctx context.Context, in workflows.Act) (workf
 		if err != nil {
 			return workflows.Step{}, err
 		}
-		result, err := a.send(ctx, in, s, c, "/v1/payment_intents/"+url.PathEscape(s.payment.IntentID)+"/confirm", confirmBody(confirm))
+		result, err := a.send(ctx, in, s, c, confirmPath(s.payment), confirmBody(confirm))
 		switch {
 		case err != nil:
 			return workflows.Step{}, err
 		case result.look:
 			return a.readIntent(ctx, in, s, c, result.call, nil)
 		default:
-			return a.applied(ctx, s, c, result.call, result.learnt())
+			return a.applied(ctx, s, c, result.call, result.learnt(), nil)
 		}
 	})
+}
+
+func confirmPath(p payments.Payment) string {
+	return "/v1/payment_intents/" + url.PathEscape(p.IntentID) + "/confirm"
 }
 
 func confirmBody(confirm payments.ConfirmCommand) url.Values {

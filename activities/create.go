@@ -25,7 +25,7 @@ func (a *Activities) CreateIntent(ctx context.Context, in workflows.Act) (workfl
 		case result.look:
 			return a.findIntent(ctx, s, c, result.call)
 		default:
-			return a.applied(ctx, s, c, result.call, result.learnt())
+			return a.applied(ctx, s, c, result.call, result.learnt(), a.confirmAhead(ctx, in, s, result))
 		}
 	})
 }
@@ -56,12 +56,19 @@ func createBody(p payments.Payment, methodTypes []string) url.Values {
 }
 
 // applied applies what a command's call brought and tells the workflow where that leaves the payment. What does not fit the payment leaves the
-// command's outcome unknown: a person decides. A surplus intent is none of that: the payment has its own.
-func (a *Activities) applied(ctx context.Context, s situation, c *command, call boundaries.Call, learnt Learnt) (workflows.Step, error) {
-	result, err := a.Apply(ctx, s.payment.ID, learnt)
+// command's outcome unknown: a person decides. A surplus intent is none of that: the payment has its own. The commit begins the call that comes next, unless next is
+// nil.
+func (a *Activities) applied(
+	ctx context.Context, s situation, c *command, call boundaries.Call, learnt Learnt, next *confirmAhead,
+) (workflows.Step, error) {
+	results, err := a.applyAhead(ctx, s.payment.ID, next, learnt)
+	if err != nil {
+		return workflows.Step{}, err
+	}
+	result := results[0]
 	switch {
-	case err != nil || result.Verdict != VerdictQuarantined:
-		return result.Step, err
+	case result.Verdict != VerdictQuarantined:
+		return result.Step, nil
 	case c.operation == payments.OperationCreate && result.Surplus:
 		return result.Step, a.CancelSurplus(ctx, s.payment, learnt.Intent.ID)
 	default:

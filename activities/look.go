@@ -31,7 +31,7 @@ func (a *Activities) findIntent(ctx context.Context, s situation, c *command, ca
 		return workflows.Step{}, notYet("list intents", 0, a.refusedAccount(ctx, s.payment.Account, err))
 	}
 	if found != nil {
-		return a.applied(ctx, s, c, call, Learnt{Source: SourceRead, Intent: found, BegunAt: s.now, EffectiveAt: found.Created})
+		return a.applied(ctx, s, c, call, Learnt{Source: SourceRead, Intent: found, BegunAt: s.now, EffectiveAt: found.Created}, nil)
 	}
 	return a.notExecuted(ctx, s, c, call)
 }

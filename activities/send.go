@@ -43,6 +43,9 @@ type sent struct {
 
 // send freezes the command's call, sends it once and sorts what came back. An error asks for the same act again.
 func (a *Activities) send(ctx context.Context, in workflows.Act, s situation, c *command, path string, body url.Values) (sent, error) {
+	if s.begun != nil {
+		return a.sendBegun(ctx, in, s)
+	}
 	newest := s.newest(c)
 	generation := 0
 	if newest != nil {
@@ -63,14 +66,7 @@ func (a *Activities) send(ctx context.Context, in workflows.Act, s situation, c 
 			return sent{}, err
 		}
 	}
-	call, err := a.Calls.Begin(ctx, boundaries.Freeze{
-		Key: boundaries.ProviderKey{
-			Tenant: s.payment.Tenant, ResourceKind: boundaries.ResourcePayment, ResourceID: s.payment.ID.UUID,
-			Operation: c.operation, Attempt: c.attempt, Generation: generation,
-		},
-		Record: c.record, Payment: s.payment.ID, Owner: in.Owner, Account: s.payment.Account,
-		Path: path, Body: []byte(body.Encode()), Version: stripeapi.APIVersion,
-	})
+	call, err := a.Calls.Begin(ctx, freezing(in, s, c, generation, path, body))
 	if errors.Is(err, boundaries.ErrBlind) {
 		return a.blind(ctx, c)
 	}
@@ -78,6 +74,27 @@ func (a *Activities) send(ctx context.Context, in workflows.Act, s situation, c 
 		return sent{}, a.notBegun(err)
 	}
 	return a.sendOnce(ctx, in, credentials, call)
+}
+
+// sendBegun sends a call whose send is noted already, as nobody has done yet.
+func (a *Activities) sendBegun(ctx context.Context, in workflows.Act, s situation) (sent, error) {
+	credentials, err := a.credentialsOf(s)
+	if err != nil {
+		return sent{}, err
+	}
+	return a.sendOnce(ctx, in, credentials, *s.begun)
+}
+
+// freezing is what the command's call is frozen from.
+func freezing(in workflows.Act, s situation, c *command, generation int, path string, body url.Values) boundaries.Freeze {
+	return boundaries.Freeze{
+		Key: boundaries.ProviderKey{
+			Tenant: s.payment.Tenant, ResourceKind: boundaries.ResourcePayment, ResourceID: s.payment.ID.UUID,
+			Operation: c.operation, Attempt: c.attempt, Generation: generation,
+		},
+		Record: c.record, Payment: s.payment.ID, Owner: in.Owner, Account: s.payment.Account,
+		Path: path, Body: []byte(body.Encode()), Version: stripeapi.APIVersion,
+	}
 }
 
 // blind looks for a call that is too old to be sent again.

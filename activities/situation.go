@@ -42,6 +42,7 @@ type situation struct {
 
 	calls []boundaries.RecordCall // the newest call of each open command; not under the lock
 	key   tenants.KeyOfPayment    // of the account that the payment is pinned to; not under the lock
+	begun *boundaries.Call        // the next command's call, when it was begun with what made the payment stand here
 }
 
 // openCommands is the queue: lowest number first. An unknown record stays in the list but is never next.
@@ -157,9 +158,12 @@ func (a *Activities) ReadPayment(ctx context.Context, in workflows.Act) (workflo
 func (a *Activities) act(ctx context.Context, in workflows.Act, operation payments.Operation,
 	perform func(s situation, c *command) (workflows.Step, error),
 ) (workflows.Step, error) {
-	s, err := a.read(ctx, in.Payment)
-	if err != nil {
-		return workflows.Step{}, unknownPayment(err)
+	s, begun := a.ahead.take(in, operation, a.Timing)
+	if !begun {
+		var err error
+		if s, err = a.read(ctx, in.Payment); err != nil {
+			return workflows.Step{}, unknownPayment(err)
+		}
 	}
 	if s.undecided() {
 		return a.Decide(ctx, in.Payment)

@@ -97,28 +97,46 @@ var ErrBlind = errors.New("the call is too old to be sent again: look first")
 // Begin takes the record's lease with the next fence, freezes the call if no earlier try did, and notes the send: one statement, committed
 // before anything leaves. What is sent is what the row says, also after a deploy: the body that is given counts only the first time.
 func (c *Calls) Begin(ctx context.Context, freeze Freeze) (Call, error) {
-	sealed, err := c.sealer.Seal(ColumnCallBody, freeze.Body)
-	if err != nil {
+	batch, call := &pgx.Batch{}, &Call{}
+	if err := c.QueueBegin(batch, freeze, call); err != nil {
 		return Call{}, err
 	}
+	if err := c.pool.SendBatch(ctx, batch).Close(); err != nil {
+		return Call{}, fmt.Errorf("freeze call: %w", err)
+	}
+	if call.Sends == 0 {
+		return Call{}, c.whyNotBegun(ctx, freeze)
+	}
+	return *call, nil
+}
+
+// QueueBegin queues what Begin does, for a transaction whose commit is to freeze the call too. Call.Sends stays 0 when nothing may be sent now: Begin
+// says why.
+func (c *Calls) QueueBegin(batch *pgx.Batch, freeze Freeze, call *Call) error {
+	sealed, err := c.sealer.Seal(ColumnCallBody, freeze.Body)
+	if err != nil {
+		return err
+	}
 	sum := sha256.Sum256(freeze.Body)
-	call := Call{Operation: freeze.Key.Operation}
-	var stored []byte
-	err = c.pool.QueryRow(ctx, beginCall,
+	*call = Call{Operation: freeze.Key.Operation}
+	batch.Queue(beginCall,
 		freeze.Record.UUID, freeze.Owner, c.timing.Lease, freeze.Key.IdempotencyKey(), freeze.Key.Tenant.UUID, // 1-5
 		freeze.Payment.UUID, freeze.Key.ResourceKind, freeze.Key.ResourceID, freeze.Key.Operation, freeze.Key.Attempt, // 6-10
 		freeze.Key.Generation, freeze.Path, sealed, sum[:], freeze.Version, freeze.Account.ID, freeze.Account.Livemode, // 11-17
 		c.timing.BlindResend, // 18
-	).Scan(&call.Fence, &call.Key, &call.Generation, &call.Path, &stored, &call.Version, &call.Account.ID, &call.Account.Livemode,
-		&call.Status, &call.Sends, &call.FirstSentAt, &call.LastSentAt)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return Call{}, c.whyNotBegun(ctx, freeze)
-	}
-	if err != nil {
-		return Call{}, fmt.Errorf("freeze call: %w", err)
-	}
-	call.Body, err = c.sealer.Open(ColumnCallBody, stored)
-	return call, err
+	).QueryRow(func(row pgx.Row) error {
+		var stored []byte
+		err := row.Scan(&call.Fence, &call.Key, &call.Generation, &call.Path, &stored, &call.Version, &call.Account.ID, &call.Account.Livemode,
+			&call.Status, &call.Sends, &call.FirstSentAt, &call.LastSentAt)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		if err == nil {
+			call.Body, err = c.sealer.Open(ColumnCallBody, stored)
+		}
+		return err
+	})
+	return nil
 }
 
 const beginCall = `

@@ -78,9 +78,9 @@ func tellInEveryOrder(t *testing.T, told story) {
 	s.StartAPI()
 	orders := permutations(told)
 	open := openPayments(t, s, len(orders))
-	acts := *s.App.Activities
+	acts := s.Open().Activities
 	acts.Waker = asleep{}
-	applier := &recovery.Applier{Pool: s.App.System, Sealer: s.App.Sealer, Activities: &acts, Timing: s.Config.Timing, Log: system.Log()}
+	applier := &recovery.Applier{Pool: s.App.System, Sealer: s.App.Sealer, Activities: acts, Timing: s.Config.Timing, Log: system.Log()}
 	for i, order := range orders {
 		payment, done := open[i], 0
 		for _, event := range order {
