@@ -117,18 +117,20 @@ func (a *Applier) match(ctx context.Context, events []namedEvent) (payments.Paym
 }
 
 // apply brings the events to the payment. An event is a hint: an absorbing state is true in any snapshot, anything else is read at Stripe, once for
-// all of them.
+// all of them. Events that say nothing new are only counted.
 func (a *Applier) apply(ctx context.Context, events []namedEvent, payment payments.Payment) error {
+	var repeated activities.Repeated
 	facts := make([]activities.Learnt, 0, len(events))
 	reader := &intentReader{applier: a, payment: payment, intent: events[0].said.IntentID}
 	surplus := payment.IntentID != "" && payment.IntentID != events[0].said.IntentID
 	ended, took := payment.Status.Terminal(), payment.AmountCaptured > 0
 	for _, event := range events {
-		if event.Type == "payment_intent.created" && !surplus && payment.IntentID != "" {
-			// The payment is bound to it: there is nothing that it could say.
-			if err := a.stale(ctx, event.storedEvent, payment); err != nil {
-				return err
-			}
+		switch event.repeats(payment) {
+		case staleRepeat:
+			repeated.Stale = append(repeated.Stale, event.ID)
+			continue
+		case offeredRepeat:
+			repeated.Offered = append(repeated.Offered, event.ID)
 			continue
 		}
 		learnt, err := event.learnt(ctx, reader, payment, surplus, ended, took)
@@ -146,6 +148,11 @@ func (a *Applier) apply(ctx context.Context, events []namedEvent, payment paymen
 		}
 		facts = append(facts, learnt)
 	}
+	if len(repeated.Offered)+len(repeated.Stale) > 0 {
+		if err := a.Activities.Repeat(ctx, payment, repeated); err != nil {
+			return err
+		}
+	}
 	if len(facts) == 0 {
 		return nil
 	}
@@ -153,15 +160,37 @@ func (a *Applier) apply(ctx context.Context, events []namedEvent, payment paymen
 	return err
 }
 
-// stale settles an event that says nothing new of its payment.
-func (a *Applier) stale(ctx context.Context, stored storedEvent, payment payments.Payment) error {
-	_, err := a.Pool.Exec(ctx, `
-		UPDATE payonce.provider_events SET status = 'stale', payment = $2, tenant = $3, next_try_at = NULL, settled_at = payonce.clock()
-		WHERE id = $1 AND settled_at IS NULL`, stored.ID, payment.ID.UUID, payment.Tenant.UUID)
-	if err != nil {
-		return fmt.Errorf("settle event: %w", err)
+// repeat is whether an event says only what the payment holds.
+type repeat int
+
+const (
+	noRepeat      repeat = iota
+	staleRepeat          // and implies nothing
+	offeredRepeat        // and implies the money and the message of the payment's ending
+)
+
+// repeats compares an event with the payment as it was just read. Only what can never become untrue counts: the binding, and the ending with its money.
+func (e namedEvent) repeats(p payments.Payment) repeat {
+	intent := e.said.Intent
+	switch {
+	case p.IntentID != e.said.IntentID:
+		return noRepeat
+	case e.Type == "payment_intent.created":
+		return staleRepeat // the payment is bound to it: there is nothing that it could say
+	case p.Stage != payments.StageLedgerApplied || p.Review != nil:
+		return noRepeat
+	case intent != nil && intent.Status == stripeapi.IntentSucceeded:
+		if p.Status != payments.StatusSucceeded || intent.AmountReceived > p.AmountCaptured {
+			return noRepeat
+		}
+		return offeredRepeat
+	case intent != nil && intent.AmountReceived > 0, intent != nil && intent.Status.Absorbing():
+		return noRepeat
+	case impliesMoney(e.Type) && p.AmountCaptured > 0:
+		return offeredRepeat
+	default:
+		return staleRepeat
 	}
-	return nil
 }
 
 // learnt is what the event brings to a payment that has ended, or has taken money, or not.
