@@ -12,8 +12,9 @@ import (
 // Await back-off: while a worker of this process settles most records it wakes the waiter, and the polls are for what another settles.
 const (
 	awaitFirst     = 10 * time.Millisecond
-	awaitFirstHere = 100 * time.Millisecond
 	awaitLast      = 200 * time.Millisecond
+	awaitFirstHere = 250 * time.Millisecond
+	awaitLastHere  = time.Second
 )
 
 // Await waits on the record until it has an answer, or ctx ends: then the answer is nil and the error too. It is woken at once by a settlement
@@ -21,13 +22,13 @@ const (
 func (c *Commands) Await(ctx context.Context, claim Claim) (*Answer, error) {
 	woken, stop := c.settled.Watch(claim.Record)
 	defer stop()
-	first := awaitFirst
+	pause, last := awaitFirst, awaitLast
 	if c.settled.here.Load() {
-		first = awaitFirstHere
+		pause, last = awaitFirstHere, awaitLastHere
 	}
-	timer := time.NewTimer(first)
+	timer := time.NewTimer(pause)
 	defer timer.Stop()
-	for pause := first; ; pause = min(2*pause, awaitLast) {
+	for {
 		select {
 		case <-ctx.Done():
 			return nil, nil
@@ -41,6 +42,7 @@ func (c *Commands) Await(ctx context.Context, claim Claim) (*Answer, error) {
 		if answer != nil || err != nil {
 			return answer, err
 		}
+		pause = min(2*pause, last)
 		timer.Reset(pause)
 	}
 }
