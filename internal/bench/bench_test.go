@@ -56,6 +56,7 @@ func TestUsageIsADifferenceByProcess(t *testing.T) {
 func TestRowsAreChosenByNameAndAWrongNameIsRefused(t *testing.T) {
 	o, err := parse([]string{"-only", "replay, growth", "-rounds", "3"}, io.Discard)
 	require.NoError(t, err)
+	require.Empty(t, o.json, "a part does not take the place of the newest run")
 	require.True(t, o.wants("replay"))
 	require.True(t, o.wants("growth"))
 	require.False(t, o.wants("rss"))

@@ -85,7 +85,7 @@ func parse(arguments []string, usage io.Writer) (options, error) {
 	flags.IntVar(&o.rounds, "rounds", 5, "`rounds` of each figure, baseline and product by turns")
 	flags.StringVar(&o.only, "only", "", "measure only these rows: `name,name`")
 	flags.BoolVar(&o.quick, "quick", false, "short rounds and little growth: to see that everything runs; the figures mean little")
-	flags.StringVar(&o.json, "json", "bench/latest.json", "write the result to this `file`, and the plot beside it; empty: nowhere")
+	flags.StringVar(&o.json, "json", "bench/latest.json", "write the result to this `file`, and the plot beside it; empty, and by default with -only: nowhere")
 	flags.StringVar(&o.bin, "bin", "bin", "`directory` of payonce, stripesim and temporal-dev")
 	flags.StringVar(&o.state, "state", ".payonce/bench", "`directory` for the cluster, the secrets and the log; emptied when the run ends")
 	flags.IntVar(&o.growth, "growth", 300_000, "finished `payments` that are loaded first")
@@ -97,6 +97,11 @@ func parse(arguments []string, usage io.Writer) (options, error) {
 	}
 	if flags.NArg() > 0 {
 		return o, fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	}
+	given := false
+	flags.Visit(func(f *flag.Flag) { given = given || f.Name == "json" })
+	if o.only != "" && !given {
+		o.json = "" // a part is no newest run
 	}
 	if o.rounds < 1 || o.growth < 0 {
 		return o, errors.New("rounds must be positive and growth not negative")

@@ -17,8 +17,8 @@ const rowOutage = "outage_drain"
 
 // Bounds of the outage.
 const (
-	queueing    = 256             // callers at a time that have their command accepted while Temporal is away
-	drainWithin = 4 * time.Minute // what has not drained by then fails the row
+	queueing    = 256              // callers at a time that have their command accepted while Temporal is away
+	drainWithin = 14 * time.Minute // what has not drained by then fails the row; a command's deadline is 15
 )
 
 // measureOutage takes Temporal away, lets commands be accepted and queue, brings Temporal back, and compares how long live callers wait for their
