@@ -114,16 +114,23 @@ func (c *Commands) meet(ctx context.Context, operation payments.Operation, askin
 }
 
 // claim answers a key that exists, and inserts one that does not: insert returns nil when the key exists after all, and a claim that attached to a
-// completed record gets the answer of a sibling key. taken tells insert that the record is there.
+// completed record gets the answer of a sibling key. taken tells insert that the record is there. What was just peeked for and not found is inserted
+// without another look.
 func (c *Commands) claim(ctx context.Context, claim Claim, asking Asking, record payments.RecordID, insert func(taken bool) (*Claim, error)) (Claim, error) {
+	peeked := asking.Peek != nil && asking.Peek.found == nil
 	for range maxClaimTries {
-		found, taken, err := c.meet(ctx, claim.Operation, asking, record)
-		if err != nil {
-			return Claim{}, err
+		taken := false
+		if !peeked {
+			var found *met
+			var err error
+			if found, taken, err = c.meet(ctx, claim.Operation, asking, record); err != nil {
+				return Claim{}, err
+			}
+			if found != nil {
+				return c.answerMet(ctx, claim, asking, *found)
+			}
 		}
-		if found != nil {
-			return c.answerMet(ctx, claim, asking, *found)
-		}
+		peeked = false
 		claimed, err := insert(taken)
 		if err != nil {
 			return Claim{}, err
