@@ -63,24 +63,46 @@ type rowQuerier interface {
 // One statement; the pool must commit synchronously, since the sender forgets the event once it was answered. An event
 // without Created is taken as created now.
 func StoreEvent(ctx context.Context, db rowQuerier, sealer *seal.Sealer, event Event) (Outcome, uuid.UUID, error) {
-	id, err := uuid.NewV7()
-	if err != nil {
-		return "", uuid.Nil, fmt.Errorf("make event row id: %w", err)
-	}
-	body, err := sealEventBody(sealer, event.Body)
+	row, err := newEventRow(sealer, event)
 	if err != nil {
 		return "", uuid.Nil, err
 	}
+	return row.store(ctx, db)
+}
+
+// eventRow is an event as a new row has it.
+type eventRow struct {
+	Event
+
+	id      uuid.UUID
+	created *time.Time // nil: not given
+	sealed  []byte
+}
+
+func newEventRow(sealer *seal.Sealer, event Event) (eventRow, error) {
+	row := eventRow{Event: event}
+	if !event.Created.IsZero() {
+		row.created = &event.Created
+	}
+	var err error
+	if row.id, err = uuid.NewV7(); err != nil {
+		return row, fmt.Errorf("make event row id: %w", err)
+	}
+	row.sealed, err = sealEventBody(sealer, event.Body)
+	return row, err
+}
+
+// store inserts the row, or counts a delivery of the one that is there.
+func (r eventRow) store(ctx context.Context, db rowQuerier) (Outcome, uuid.UUID, error) {
 	status := EventStored
-	if event.Ignored != "" {
+	if r.Ignored != "" {
 		status = EventIgnored
 	}
-	var created *time.Time
-	if !event.Created.IsZero() {
-		created = &event.Created
-	}
-	var first bool
-	err = db.QueryRow(ctx, `INSERT INTO payonce.provider_events AS known
+	var (
+		id    uuid.UUID
+		first bool
+	)
+	err := db.QueryRow(ctx, `INSERT INTO payonce.provider_events AS known
 			(id, account, livemode, event_id, type, api_version, object_kind, object_id, intent_id, created, body, source,
 			 status, reason, next_try_at, received_at, settled_at)
 		SELECT $1, $2, $3, $4, $5, nullif($6, ''), nullif($7, ''), nullif($8, ''), nullif($9, ''), coalesce($10, at.now), $11, $12,
@@ -88,10 +110,10 @@ func StoreEvent(ctx context.Context, db rowQuerier, sealer *seal.Sealer, event E
 		FROM (SELECT payonce.clock() AS now) at
 		ON CONFLICT ON CONSTRAINT provider_events_identity DO UPDATE SET deliveries = known.deliveries + 1
 		RETURNING id, xmax = 0`,
-		id, event.Account.ID, event.Account.Livemode, event.ID, event.Type, event.APIVersion, event.ObjectKind, event.ObjectID,
-		event.IntentID, created, body, event.Source, status, event.Ignored).Scan(&id, &first)
+		r.id, r.Account.ID, r.Account.Livemode, r.ID, r.Type, r.APIVersion, r.ObjectKind, r.ObjectID,
+		r.IntentID, r.created, r.sealed, r.Source, status, r.Ignored).Scan(&id, &first)
 	if err != nil {
-		return "", uuid.Nil, fmt.Errorf("store event %s: %w", event.ID, err)
+		return "", uuid.Nil, fmt.Errorf("store event %s: %w", r.ID, err)
 	}
 	if first {
 		return Acquired, id, nil

@@ -45,6 +45,7 @@ type Config struct {
 // Handler answers /webhooks/stripe.
 type Handler struct {
 	config Config
+	events *boundaries.Events
 	known  atomic.Pointer[known]
 }
 
@@ -57,7 +58,7 @@ type known struct {
 // New reads the signing secrets and refuses an empty one, since it would verify what anybody signs. Without any account
 // every delivery is refused until Run has seen one.
 func New(ctx context.Context, config Config) (*Handler, error) {
-	h := &Handler{config: config}
+	h := &Handler{config: config, events: boundaries.NewEvents(config.Pool, config.Sealer, config.StoreWithin)}
 	if err := h.Refresh(ctx); err != nil {
 		return nil, err
 	}
@@ -155,7 +156,7 @@ func (h *Handler) store(w http.ResponseWriter, r *http.Request, signer tenants.W
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), h.config.StoreWithin)
 	defer cancel()
 	account, ignored := h.judge(signer, event)
-	outcome, _, err := boundaries.StoreEvent(ctx, h.config.Pool, h.config.Sealer, boundaries.Event{
+	outcome, _, err := h.events.Store(ctx, boundaries.Event{
 		Account: account, ID: event.ID, Type: event.Type, APIVersion: event.APIVersion, ObjectKind: event.ObjectKind,
 		ObjectID: event.ObjectID, IntentID: event.IntentID, Created: event.Created, Body: body,
 		Source: boundaries.EventFromWebhook, Ignored: ignored,

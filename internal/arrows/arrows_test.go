@@ -101,7 +101,7 @@ var arrows = []arrow{
 		reason: "tests do not ship",
 	},
 	{
-		from: []string{"payonce/internal/clock/...", "payonce/internal/strictjson/..."}, never: []string{"payonce/..."},
+		from: []string{"payonce/internal/clock/...", "payonce/internal/strictjson/...", "payonce/internal/together/..."}, never: []string{"payonce/..."},
 		reason: "it is used by every layer and knows none",
 	},
 	{
