@@ -1,0 +1,95 @@
+package ledger
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// claim is one posting on its way into the database.
+type claim struct {
+	Posting
+	journal  uuid.UUID
+	hash     []byte
+	accounts []uuid.UUID // of the entries, in their order
+	taken    bool        // the key was free: the journal and its entries are inserted
+}
+
+func claimsOf(postings []Posting) ([]*claim, error) {
+	claims := make([]*claim, len(postings))
+	for i, posting := range postings {
+		journal, err := uuid.NewV7()
+		if err != nil {
+			return nil, fmt.Errorf("make journal id: %w", err)
+		}
+		claims[i] = &claim{Posting: posting, journal: journal, hash: posting.contentHash(), accounts: make([]uuid.UUID, len(posting.Entries))}
+		for n, entry := range posting.Entries {
+			claims[i].accounts[n] = accountID(posting.Tenant, entry.Account, entry.Currency)
+		}
+	}
+	return claims, nil
+}
+
+// inOrder are the claims in the order of their unique keys.
+func inOrder(claims []*claim) []*claim {
+	if len(claims) == 1 {
+		return claims
+	}
+	return slices.SortedStableFunc(slices.Values(claims), func(a, b *claim) int {
+		return cmp.Or(bytes.Compare(a.Tenant.UUID[:], b.Tenant.UUID[:]), cmp.Compare(a.Key, b.Key))
+	})
+}
+
+func allTaken(claims []*claim) bool {
+	return !slices.ContainsFunc(claims, func(c *claim) bool { return !c.taken })
+}
+
+// queue queues the claim and its effect as one statement.
+func (c *claim) queue(batch *pgx.Batch) {
+	var payment *uuid.UUID
+	if c.Payment != nil {
+		payment = &c.Payment.UUID
+	}
+	var memo *string
+	if c.Memo != "" {
+		memo = &c.Memo
+	}
+	arguments := make([]any, 0, 9+3*len(c.Entries))
+	arguments = append(arguments, c.journal, c.Tenant.UUID, string(c.Key), c.Rule, c.hash, payment, c.Source, memo, c.EffectiveAt)
+	for i, entry := range c.Entries {
+		arguments = append(arguments, c.accounts[i], entry.Amount, string(entry.Currency))
+	}
+	batch.Queue(claimStatement(len(c.Entries)), arguments...).Exec(func(tag pgconn.CommandTag) error {
+		c.taken = tag.RowsAffected() > 0
+		return nil
+	})
+}
+
+// claimStatement claims the key of a journal with that many entries and inserts them. The epoch is the columns' default. An entry is a row of VALUES:
+// arrays to unnest would cost a posting of two entries a twentieth more, and nearly all have two, so that few statements are ever prepared.
+func claimStatement(entries int) string {
+	var values strings.Builder
+	for i := range entries {
+		if i > 0 {
+			values.WriteString(", ")
+		}
+		fmt.Fprintf(&values, "(%d::smallint, $%d::uuid, $%d::bigint, $%d::text)", i+1, 3*i+10, 3*i+11, 3*i+12)
+	}
+	return `
+		WITH claimed AS (
+			INSERT INTO payonce.ledger_journals
+				(id, tenant, posting_key, rule, content_hash, phase, payment, source, memo, effective_at, booked_at)
+			VALUES ($1, $2, $3, $4, $5, 'posted', $6, $7, $8, $9, payonce.clock())
+			ON CONFLICT (tenant, posting_key) DO NOTHING
+			RETURNING id
+		)
+		INSERT INTO payonce.ledger_entries (journal, line, account, amount, currency)
+		SELECT claimed.id, e.line, e.account, e.amount, e.currency
+		FROM claimed, (VALUES ` + values.String() + `) AS e (line, account, amount, currency)`
+}
