@@ -163,6 +163,8 @@ func (c *call) doorFault(rule *control.Rule) *answer {
 		refused = lockTimeout(rule.RetryAfterS)
 	case control.FaultUnauthorized:
 		refused = unauthorized("Invalid API Key provided: sk_****")
+	case control.FaultKeyMismatch:
+		refused = keyMismatch(c.who.key)
 	}
 	if rule.Status != 0 {
 		refused.status = rule.Status

@@ -25,7 +25,8 @@ const (
 
 func pointOf(fault string) point {
 	switch fault {
-	case control.FaultReset, control.FaultErrorBefore, control.FaultRateLimited, control.FaultLockTimeout, control.FaultUnauthorized:
+	case control.FaultReset, control.FaultErrorBefore, control.FaultRateLimited, control.FaultLockTimeout, control.FaultUnauthorized,
+		control.FaultKeyMismatch:
 		return atArrival
 	case control.FaultSlowBefore:
 		return atStart

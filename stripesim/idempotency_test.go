@@ -89,6 +89,7 @@ func TestWhatComesBeforeExecutionIsNotStored(t *testing.T) {
 		"rate limit":   {request: fine, fault: control.FaultRateLimited, status: 429},
 		"lock timeout": {request: fine, fault: control.FaultLockTimeout, status: 429},
 		"unauthorized": {request: fine, fault: control.FaultUnauthorized, status: 401},
+		"key mismatch": {request: fine, fault: control.FaultKeyMismatch, status: 400},
 		"not executed": {request: fine, fault: control.FaultErrorBefore, status: 500},
 		"bad api key":  {request: request{path: intents, form: paidForm, key: "k", auth: "Bearer nonsense"}, status: 401},
 	} {

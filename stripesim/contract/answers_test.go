@@ -189,7 +189,7 @@ func (d *driver) refusals() {
 		d.post(paid+what, "")
 	}
 	d.get(intents+"/pi_nobody", "")
-	for _, fault := range []string{control.FaultRateLimited, control.FaultLockTimeout, control.FaultErrorBefore, control.FaultUnauthorized, control.FaultErrorAfter} {
+	for _, fault := range []string{control.FaultRateLimited, control.FaultLockTimeout, control.FaultErrorBefore, control.FaultUnauthorized, control.FaultKeyMismatch, control.FaultErrorAfter} {
 		_, err := d.ctl.AddFault(d.t.Context(), control.Rule{Fault: fault, Times: 1, Match: control.Match{Method: http.MethodPost}})
 		require.NoError(d.t, err)
 		d.post(intents, "amount=2000&currency=usd")

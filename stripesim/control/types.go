@@ -44,6 +44,7 @@ const (
 	FaultSlow              = "slow"                // effect, then delay_ms, then the answer
 	FaultSlowBefore        = "slow_before"         // delay_ms, then the effect; the key is in flight meanwhile
 	FaultUnauthorized      = "unauthorized"        // 401
+	FaultKeyMismatch       = "key_mismatch"        // 400 idempotency_error, as if the key had come with other parameters; no effect, not stored
 	FaultRefused           = "refused"             // a definite 400 invalid_request_error, stored, no effect
 )
 
@@ -59,7 +60,7 @@ const (
 // RequestFaults lists the faults of API requests.
 func RequestFaults() []string {
 	return []string{FaultAnswerLost, FaultReset, FaultErrorBefore, FaultErrorBeforeStored, FaultErrorAfter,
-		FaultRateLimited, FaultLockTimeout, FaultSlow, FaultSlowBefore, FaultUnauthorized, FaultRefused}
+		FaultRateLimited, FaultLockTimeout, FaultSlow, FaultSlowBefore, FaultUnauthorized, FaultKeyMismatch, FaultRefused}
 }
 
 // WebhookFaults lists the faults of webhook deliveries.
