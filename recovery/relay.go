@@ -27,13 +27,14 @@ const (
 // Relay wakes the workflow of every command that is open for longer than WakeAfter, and of every payment that ended without it: the commit and the
 // wake-up are two writes, and a crash between them leaves only the first. While Temporal is down it ends the creates that were not sent in time.
 //
-// What nobody woke is the backlog of an outage: of that, InFlight are under way at a time, so that who comes now does not wait behind it.
+// What nobody woke is the backlog of an outage: of that, InFlight are under way at a time, less those that came just now and are under way too, but one
+// at least: who comes now does not wait behind the backlog, and it drains.
 type Relay struct {
 	Pool       *pgxpool.Pool
 	Activities *activities.Activities
 	Waker      activities.Waker
 	Timing     timing.Timing
-	InFlight   int // commands of the backlog under way at a time, at least 1
+	InFlight   int // commands under way at a time while a backlog drains, at least 1
 	Log        *slog.Logger
 
 	away   atomic.Bool // the newest wake-up failed: one at a time is tried until it does not
@@ -82,10 +83,14 @@ func (r *Relay) take(ctx context.Context) ([]dueCommand, error) {
 		under_way AS (
 			SELECT count(*)::int AS n FROM at, payonce.idempotency_records u
 			WHERE u.next_wake_at > (SELECT now FROM at) AND u.wakes = 1 AND u.status = 'in_progress'),
+		live AS (
+			SELECT count(*)::int AS n FROM (
+				SELECT FROM payonce.idempotency_records l
+				WHERE l.next_wake_at > (SELECT now FROM at) AND l.wakes = 0 AND l.status = 'in_progress' LIMIT $3 - 1) few),
 		fresh AS (
 			SELECT id FROM payonce.idempotency_records
 			WHERE next_wake_at <= (SELECT now FROM at) AND wakes = 0 AND coalesce(not_after > (SELECT now FROM at), true) ORDER BY next_wake_at
-			LIMIT (SELECT greatest($3 - n, 0) FROM under_way) FOR UPDATE SKIP LOCKED),
+			LIMIT (SELECT greatest($3 - live.n - under_way.n, 0) FROM under_way, live) FOR UPDATE SKIP LOCKED),
 		again AS (
 			SELECT id FROM payonce.idempotency_records
 			WHERE next_wake_at <= (SELECT now FROM at) AND wakes > 0 AND coalesce(not_after > (SELECT now FROM at), true) ORDER BY next_wake_at
