@@ -12,6 +12,7 @@ import (
 	"payonce/boundaries"
 	"payonce/internal/seal"
 	"payonce/internal/timing"
+	"payonce/internal/together"
 	"payonce/payments"
 )
 
@@ -58,6 +59,8 @@ type Config struct {
 // api answers requests.
 type api struct {
 	Config
+
+	looks *together.Trips[look, seen]
 }
 
 // New makes the handler of every route.
@@ -66,7 +69,8 @@ func New(config Config) (http.Handler, error) {
 		config.BodyWithin <= 0 {
 		return nil, errors.New("api: incomplete configuration")
 	}
-	a := &api{config}
+	a := &api{Config: config}
+	a.looks = together.New(together.Limits{AtOnce: 1, Most: looksTogether, Within: config.Timing.Statement}, a.lookUp)
 	mux := http.NewServeMux()
 	a.mount(mux)
 	if config.Webhook != nil {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -40,20 +39,6 @@ func NewCommands(pool *pgxpool.Pool, sealer *seal.Sealer, durations timing.Timin
 	return &Commands{pool: pool, sealer: sealer, timing: durations, settled: settled, repeats: repeats}
 }
 
-// met is what a caller's key was found to name.
-type met struct {
-	record   uuid.UUID
-	payment  uuid.UUID
-	hash     []byte
-	version  int16
-	status   RecordStatus
-	code     *int
-	headers  map[string]string
-	body     []byte
-	expired  bool
-	attended bool
-}
-
 // errClaimTaken is the SQLSTATE of payonce.claimed_alone: another claim of the owner key was first.
 const errClaimTaken = "PO001"
 
@@ -66,51 +51,23 @@ type Asking struct {
 	Peek        *Peek         // what the key was found to name already; nil: it is read
 }
 
-// Peek is what a caller's key was found to name before its command was read. It shortens a replay, and decides nothing.
-type Peek struct{ found *met }
-
-// meetSQL reads what a key names; the tenant is a value, or looked up by an API key.
-const meetSQL = `
-	SELECT k.record, r.payment, k.request_hash, k.request_hash_version, r.status,
-	       k.response_code, k.response_headers, k.response_body,
-	       k.expires_at < payonce.clock() OR k.expires_at = 'infinity', coalesce(r.attended_until > payonce.clock(), false)
-	FROM payonce.idempotency_keys k JOIN payonce.idempotency_records r ON r.id = k.record
-	WHERE k.operation = $2 AND k.caller_key = $3 AND k.tenant = `
-
-// QueuePeek queues the reading of what the key names for the tenant of an API key, so that it travels with the look-up of that.
-func QueuePeek(batch *pgx.Batch, apiKeySHA256 []byte, operation payments.Operation, key CallerKey, into *Peek) {
-	batch.Queue(meetSQL+`(SELECT a.tenant FROM payonce.api_keys a WHERE a.key_sha256 = $1 AND a.revoked_at IS NULL)`,
-		apiKeySHA256, operation, string(key)).QueryRow(into.scan)
-}
-
-func (p *Peek) scan(row pgx.Row) error {
-	var m met
-	err := row.Scan(&m.record, &m.payment, &m.hash, &m.version, &m.status, &m.code, &m.headers, &m.body, &m.expired, &m.attended)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return nil
-	}
-	p.found = &m
-	return err
-}
-
 // meet reads what the key names, unless a peek has told of an answer that is stored: a read decides nothing by finding nothing, the insert does.
 // taken tells that the record is there: then a fresh key is claimed in a transaction, to be compared first.
 func (c *Commands) meet(ctx context.Context, operation payments.Operation, asking Asking, record payments.RecordID) (found *met, taken bool, err error) {
 	if asking.Peek != nil && asking.Peek.found != nil && asking.Peek.found.code != nil {
 		return asking.Peek.found, true, nil
 	}
-	var peek Peek
 	err = postgres.ForTenant(ctx, c.pool, asking.Tenant.UUID, func(batch *pgx.Batch) {
 		if record != (payments.RecordID{}) {
 			batch.Queue(`SELECT EXISTS (SELECT FROM payonce.idempotency_records WHERE id = $1)`, record.UUID).QueryRow(
 				func(row pgx.Row) error { return row.Scan(&taken) })
 		}
-		batch.Queue(meetSQL+`$1`, asking.Tenant.UUID, operation, string(asking.Key)).QueryRow(peek.scan)
+		queueMeet(batch, asking.Tenant, operation, asking.Key, &found)
 	})
 	if err != nil {
 		return nil, false, fmt.Errorf("read caller's key: %w", err)
 	}
-	return peek.found, taken, nil
+	return found, taken, nil
 }
 
 // claim answers a key that exists, and inserts one that does not: insert returns nil when the key exists after all, and a claim that attached to a

@@ -1,6 +1,10 @@
 package boundaries
 
-import "context"
+import (
+	"context"
+
+	"payonce/payments"
+)
 
 // SweepKeys is the statement whose plan a test looks at.
 const SweepKeys = sweepKeys
@@ -15,4 +19,12 @@ func (e *Events) Insert(ctx context.Context, events ...Event) ([]bool, error) {
 		}
 	}
 	return e.insert(ctx, rows)
+}
+
+// Found is the record that the key was found to name, if any.
+func (p *Peek) Found() (record payments.RecordID, found bool) {
+	if p.found == nil {
+		return payments.RecordID{}, false
+	}
+	return payments.RecordID{UUID: p.found.record}, true
 }

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/gowebpki/jcs"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"payonce/payments"
 )
@@ -36,8 +36,8 @@ func Normalise(operation payments.Operation, path string, command any) (Normalis
 	if err != nil {
 		return Normalised{}, fmt.Errorf("encode command: %w", err)
 	}
-	canonical, err := jcs.Transform(raw)
-	if err != nil {
+	canonical := jsontext.Value(raw)
+	if err := canonical.Canonicalize(); err != nil {
 		return Normalised{}, fmt.Errorf("canonicalise command: %w", err)
 	}
 	return Normalised{Hash: RequestHash{Version: RequestHashVersion, Sum: sha256.Sum256(canonical)}, JSON: canonical}, nil

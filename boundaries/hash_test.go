@@ -91,6 +91,29 @@ func TestTheHashIsPinned(t *testing.T) {
 	require.Equal(t, "088fd48de3bc5ce1a2bd78a8ce579399f9ecd83cafb29cb229ebe5acff115e9b", hex.EncodeToString(normalised.Hash.Sum[:]))
 }
 
+// What canonicalisers are known to differ in: escapes, the order of names beyond the basic plane (by UTF-16), the largest integer, bytes that are no
+// UTF-8. The hashes were made by another library than the one in use.
+func TestTheHashOfHardTextsIsPinned(t *testing.T) {
+	t.Parallel()
+	hard := "\b\f\n\r\t\x1f\x7f\"\\/é€𐍈"
+	for want, command := range map[string]payments.CreateCommand{
+		"f141108b4e040693e424bea19310a85e291ebbff08c2156e349210f221ff6037": {
+			Reference: "</script>&\u2028\u2029", Amount: 1, Currency: "usd", Description: &hard,
+		},
+		"eb059e27dd85098763dcc29545f4446cb42a9c8f6374ebd71ac946c9361695f9": {
+			Reference: "order", Amount: 99_999_999, Currency: "jpy", Metadata: map[string]string{
+				"\ufb33": "1", "𐍈": "2", "é": "3", "a": "4", "A": "5", "": "6", "\r": "7", "1": "8", "aa": "9",
+			},
+		},
+		"527a21e484e31621958f6e0e926754b5f238d9cbac6183ad7193b2c977b93bd7": {
+			Reference: "bad\xffutf8", Amount: 1 << 53, Currency: "eur", MethodTypes: []string{"card", "sepa_debit"}, Metadata: map[string]string{},
+		},
+	} {
+		hash := hashOf(t, command)
+		require.Equal(t, want, hex.EncodeToString(hash.Sum[:]))
+	}
+}
+
 func TestAStoredCommandIsReadAsItWasSent(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

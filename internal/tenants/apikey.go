@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"regexp"
 
@@ -83,37 +82,48 @@ func CreateAPIKey(ctx context.Context, pool *pgxpool.Pool, tenant payments.Tenan
 // FindAPIKey reads the key that a caller presents, or ErrNotFound when it is unknown or revoked. It reads at each call, so a
 // revocation holds from its commit on.
 func FindAPIKey(ctx context.Context, db postgres.Batcher, key string) (APIKey, error) {
-	batch := &pgx.Batch{}
-	var found *APIKey
-	if _, err := QueueFindAPIKey(batch, key, &found); err != nil {
+	hash, err := HashAPIKey(key)
+	if err != nil {
 		return APIKey{}, err
 	}
+	batch, found := &pgx.Batch{}, make([]*APIKey, 1)
+	QueueFindAPIKeys(batch, [][]byte{hash}, found)
 	if err := db.SendBatch(ctx, batch).Close(); err != nil {
 		return APIKey{}, fmt.Errorf("read key: %w", err)
 	}
-	if found == nil {
+	if found[0] == nil {
 		return APIKey{}, ErrNotFound
 	}
-	return *found, nil
+	return *found[0], nil
 }
 
-// QueueFindAPIKey queues the look-up of a key, which is nil when it is unknown or revoked, and returns the hash by which it is found. ErrNotFound
-// when the text cannot be a key.
-func QueueFindAPIKey(batch *pgx.Batch, key string, into **APIKey) (hash []byte, err error) {
+// HashAPIKey is the hash by which a key is found. ErrNotFound when the text cannot be a key.
+func HashAPIKey(key string) ([]byte, error) {
 	if !keyShape.MatchString(key) {
 		return nil, ErrNotFound
 	}
 	sum := sha256.Sum256([]byte(key))
-	batch.Queue(`SELECT id, tenant, scopes FROM payonce.api_keys WHERE key_sha256 = $1 AND revoked_at IS NULL`, sum[:]).QueryRow(func(row pgx.Row) error {
-		var found APIKey
-		err := row.Scan(&found.ID, &found.Tenant.UUID, &found.Scopes)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return nil
-		}
-		*into = &found
-		return err
-	})
 	return sum[:], nil
+}
+
+// QueueFindAPIKeys queues the look-up of keys by their hashes. The key of each hash goes into the same place of found; of one that is unknown or
+// revoked nothing does.
+func QueueFindAPIKeys(batch *pgx.Batch, hashes [][]byte, found []*APIKey) {
+	batch.Queue(`SELECT h.n, a.id, a.tenant, a.scopes FROM unnest($1::bytea[]) WITH ORDINALITY AS h (sha256, n)
+		CROSS JOIN LATERAL (SELECT id, tenant, scopes FROM payonce.api_keys WHERE key_sha256 = h.sha256 AND revoked_at IS NULL LIMIT 1) a`,
+		hashes).Query(func(rows pgx.Rows) error {
+		for rows.Next() {
+			var (
+				number int
+				key    APIKey
+			)
+			if err := rows.Scan(&number, &key.ID, &key.Tenant.UUID, &key.Scopes); err != nil {
+				return fmt.Errorf("read key: %w", err)
+			}
+			found[number-1] = &key
+		}
+		return rows.Err()
+	})
 }
 
 // RevokeAPIKey ends a key; a second time changes nothing. ErrNotFound when there is none. For the system role.
