@@ -73,10 +73,10 @@ type application struct {
 	last      *pgx.Batch  // travels with COMMIT
 	applied   []Applied
 
-	facts      int                 // newly true
-	settled    []payments.RecordID // records that have their answer now
-	offered    map[message]bool    // messages that were queued, or found queued
-	messages   int                 // queued now
+	facts      int                      // newly true
+	settled    []*boundaries.Settlement // records that have their answer now
+	offered    map[message]bool         // messages that were queued, or found queued
+	messages   int                      // queued now
 	suppressed struct{ postings, messages int }
 	polled     bool
 	outside    bool // the workflow may not know of what changed
@@ -117,10 +117,11 @@ func (all *application) write(ctx context.Context, tx pgx.Tx, s situation, learn
 		return err
 	}
 	for _, c := range ch.settled {
-		if err := all.queueSettlement(all.last, ch.after, c); err != nil {
+		settled, err := all.queueSettlement(all.last, ch.after, c)
+		if err != nil {
 			return err
 		}
-		all.settled = append(all.settled, c.record)
+		all.settled = append(all.settled, settled)
 	}
 	if ch.engineCancel {
 		if err := all.queueEngineCancel(all.last, s, ch.after); err != nil {
@@ -265,7 +266,9 @@ func contains(commands []command, c command) bool {
 
 // announce tells this process what was committed: waiting callers, the dispatcher, and the workflow when its payment changed under it.
 func (all *application) announce(ctx context.Context) {
-	all.Settled.Announce(all.settled...)
+	for _, settled := range all.settled {
+		all.Settled.Announce(*settled)
+	}
 	if all.messages > 0 {
 		all.Nudge()
 	}

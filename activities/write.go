@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"payonce/boundaries"
 	"payonce/internal/paymentstore"
@@ -78,16 +79,18 @@ const updatePayment = `
 		updated_at = payonce.clock()
 	WHERE id = $1`
 
-// queueSettlement completes a command and writes its answer into every key of its record that has none yet.
-func (a *Activities) queueSettlement(batch *pgx.Batch, p payments.Payment, c command) error {
+// queueSettlement completes a command and writes its answer into every key of its record that has none yet. The settlement carries the answer if it is
+// this transaction that completes the command.
+func (a *Activities) queueSettlement(batch *pgx.Batch, p payments.Payment, c command) (*boundaries.Settlement, error) {
 	code, contentType, body, err := p.Outcome(c.operation)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	sealed, err := a.Sealer.Seal(boundaries.ColumnResponseBody, body)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	settled := &boundaries.Settlement{Record: c.record}
 	headers := map[string]string{"Content-Type": contentType}
 	if code == 201 {
 		headers["Location"] = "/v1/payments/" + p.ID.String()
@@ -98,8 +101,13 @@ func (a *Activities) queueSettlement(batch *pgx.Batch, p payments.Payment, c com
 		UPDATE payonce.idempotency_records
 		SET status = 'completed', completed_at = payonce.clock(), external_resource_id = nullif($2, ''), response_code = $3,
 		    response_summary = $4, lease_until = NULL, next_wake_at = NULL, attended_until = NULL
-		WHERE id = $1 AND status IN ('in_progress', 'unknown')`, c.record.UUID, p.IntentID, code, summaryOf(p))
-	return nil
+		WHERE id = $1 AND status IN ('in_progress', 'unknown')`, c.record.UUID, p.IntentID, code, summaryOf(p)).Exec(func(tag pgconn.CommandTag) error {
+		if tag.RowsAffected() == 1 {
+			settled.Answer = &boundaries.Answer{Code: code, Headers: headers, Body: body}
+		}
+		return nil
+	})
+	return settled, nil
 }
 
 // queueLastWake lets the relay wake the workflow of a payment that ended without it, and once only: if this process dies before its own wake-up,

@@ -29,8 +29,8 @@ type CommandBoundary interface {
 	ClaimConfirm(ctx context.Context, asking boundaries.Asking, command payments.ConfirmCommand) (boundaries.Claim, error)
 	ClaimCancel(ctx context.Context, asking boundaries.Asking, command payments.CancelCommand) (boundaries.Claim, error)
 
-	// Await waits for the outcome of what was claimed. When the context ends first, the answer is nil.
-	Await(ctx context.Context, claim boundaries.Claim) (*boundaries.Answer, error)
+	// Await calls begin, which sets going what was claimed, and waits for its outcome. When the context ends first, the answer is nil.
+	Await(ctx context.Context, claim boundaries.Claim, begin func()) (*boundaries.Answer, error)
 
 	// Leave says that the caller is no longer waiting.
 	Leave(ctx context.Context, claim boundaries.Claim) error

@@ -165,8 +165,7 @@ func serveFurther[C any](a *api, w http.ResponseWriter, r *http.Request, from ca
 func (a *api) await(w http.ResponseWriter, r *http.Request, claim boundaries.Claim, wait time.Duration) error {
 	ctx, cancel := context.WithTimeout(r.Context(), wait)
 	defer cancel()
-	a.wake(r, claim)
-	answer, err := a.Commands.Await(ctx, claim)
+	answer, err := a.Commands.Await(ctx, claim, func() { a.wake(r, claim) })
 	if answer != nil {
 		send(w, claim.Payment, answer)
 		return nil

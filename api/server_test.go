@@ -220,7 +220,8 @@ func (c *commands) asks(ctx context.Context, claim claimed) (boundaries.Claim, e
 	return c.claim()
 }
 
-func (c *commands) Await(ctx context.Context, _ boundaries.Claim) (*boundaries.Answer, error) {
+func (c *commands) Await(ctx context.Context, _ boundaries.Claim, begin func()) (*boundaries.Answer, error) {
+	begin()
 	return c.await(ctx)
 }
 

@@ -17,11 +17,12 @@ const (
 	awaitLastHere  = time.Second
 )
 
-// Await waits on the record until it has an answer, or ctx ends: then the answer is nil and the error too. It is woken at once by a settlement
-// in this process and otherwise polls with back-off.
-func (c *Commands) Await(ctx context.Context, claim Claim) (*Answer, error) {
+// Await waits on the record until it has an answer, or ctx ends: then the answer is nil and the error too. A settlement in this process brings the
+// answer that it stored; for any other it polls with back-off. What sets the command going is called here, once a settlement would be heard.
+func (c *Commands) Await(ctx context.Context, claim Claim, begin func()) (*Answer, error) {
 	woken, stop := c.settled.Watch(claim.Record)
 	defer stop()
+	begin()
 	pause, last := awaitFirst, awaitLast
 	if c.settled.here.Load() {
 		pause, last = awaitFirstHere, awaitLastHere
@@ -32,7 +33,10 @@ func (c *Commands) Await(ctx context.Context, claim Claim) (*Answer, error) {
 		select {
 		case <-ctx.Done():
 			return nil, nil
-		case <-woken:
+		case answer := <-woken:
+			if answer != nil {
+				return answer, nil
+			}
 		case <-timer.C:
 		}
 		answer, err := c.storedAnswer(ctx, claim)
@@ -47,10 +51,16 @@ func (c *Commands) Await(ctx context.Context, claim Claim) (*Answer, error) {
 	}
 }
 
+// Settlement is the end of a record's command.
+type Settlement struct {
+	Record payments.RecordID
+	Answer *Answer // as it was stored by the transaction that settled the record; nil: it is to be read
+}
+
 // Settled tells waiters of this process that a record has its answer. The zero value is not ready: use NewSettled.
 type Settled struct {
 	mutex   sync.Mutex
-	waiters map[payments.RecordID]map[chan struct{}]struct{}
+	waiters map[payments.RecordID]map[chan *Answer]struct{}
 	here    atomic.Bool // a worker runs in this process
 	then    func()      // called after each announcement; may be nil
 }
@@ -67,16 +77,16 @@ func (s *Settled) SetHere(here bool) { s.here.Store(here) }
 
 // NewSettled makes one for a process.
 func NewSettled() *Settled {
-	return &Settled{waiters: map[payments.RecordID]map[chan struct{}]struct{}{}}
+	return &Settled{waiters: map[payments.RecordID]map[chan *Answer]struct{}{}}
 }
 
-// Watch gives a channel that receives once the record is settled here, and a function that ends the watch.
-func (s *Settled) Watch(record payments.RecordID) (<-chan struct{}, func()) {
-	woken := make(chan struct{}, 1)
+// Watch gives a channel that receives the answer, or nil, once the record is settled here, and a function that ends the watch.
+func (s *Settled) Watch(record payments.RecordID) (<-chan *Answer, func()) {
+	woken := make(chan *Answer, 1)
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	if s.waiters[record] == nil {
-		s.waiters[record] = map[chan struct{}]struct{}{}
+		s.waiters[record] = map[chan *Answer]struct{}{}
 	}
 	s.waiters[record][woken] = struct{}{}
 	return woken, func() {
@@ -89,17 +99,17 @@ func (s *Settled) Watch(record payments.RecordID) (<-chan struct{}, func()) {
 	}
 }
 
-// Announce wakes the waiters of settled records. It never blocks.
-func (s *Settled) Announce(records ...payments.RecordID) {
+// Announce wakes the waiters of settled records, once that is committed. It never blocks.
+func (s *Settled) Announce(settlements ...Settlement) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	if s.then != nil && len(records) > 0 {
+	if s.then != nil && len(settlements) > 0 {
 		s.then()
 	}
-	for _, record := range records {
-		for woken := range s.waiters[record] {
+	for _, settled := range settlements {
+		for woken := range s.waiters[settled.Record] {
 			select {
-			case woken <- struct{}{}:
+			case woken <- settled.Answer:
 			default:
 			}
 		}

@@ -275,7 +275,7 @@ func TestAnEndedWaitIsNoAnswer(t *testing.T) {
 	claim := w.claim("K", paid("order-1", 1000))
 	ended, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("the caller hung up"))
-	answer, err := w.commands.Await(ended, claim)
+	answer, err := w.commands.Await(ended, claim, nothing)
 	require.NoError(t, err)
 	require.Nil(t, answer)
 }

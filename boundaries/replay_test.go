@@ -33,7 +33,7 @@ func TestAnOutcomeIsReplayedByteForByte(t *testing.T) {
 		first := w.claim("K1 "+outcome.name, command)
 		w.claim("K2 "+outcome.name, command)
 		outcome.settle(outcome.name)
-		answer, err := w.commands.Await(t.Context(), first)
+		answer, err := w.commands.Await(t.Context(), first, nothing)
 		require.NoError(t, err)
 		require.NotNil(t, answer)
 		require.Equal(t, outcome.code, answer.Code, outcome.name)
@@ -82,7 +82,7 @@ func TestAKeyThatAttachesDuringCompletionGetsTheAnswer(t *testing.T) {
 					answers[i] = claim.Answer
 					return err
 				}
-				answers[i], err = w.commands.Await(t.Context(), claim)
+				answers[i], err = w.commands.Await(t.Context(), claim, nothing)
 				return err
 			})
 		}

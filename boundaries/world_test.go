@@ -179,3 +179,6 @@ func (w *world) now() time.Time {
 	w.t.Helper()
 	return read[time.Time](w, `SELECT payonce.clock()`)
 }
+
+// nothing sets nothing going.
+func nothing() {}
