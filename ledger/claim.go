@@ -5,7 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
+	"strconv"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -74,12 +74,17 @@ func (c *claim) queue(batch *pgx.Batch) {
 // claimStatement claims the key of a journal with that many entries and inserts them. The epoch is the columns' default. An entry is a row of VALUES:
 // arrays to unnest would cost a posting of two entries a twentieth more, and nearly all have two, so that few statements are ever prepared.
 func claimStatement(entries int) string {
-	var values strings.Builder
+	values := make([]byte, 0, 64*entries)
 	for i := range entries {
 		if i > 0 {
-			values.WriteString(", ")
+			values = append(values, ", "...)
 		}
-		fmt.Fprintf(&values, "(%d::smallint, $%d::uuid, $%d::bigint, $%d::text)", i+1, 3*i+10, 3*i+11, 3*i+12)
+		values = append(strconv.AppendInt(append(values, '('), int64(i+1), 10), "::smallint"...)
+		for column, kind := range [...]string{"uuid", "bigint", "text"} {
+			values = strconv.AppendInt(append(values, ", $"...), int64(10+3*i+column), 10)
+			values = append(append(values, "::"...), kind...)
+		}
+		values = append(values, ')')
 	}
 	return `
 		WITH claimed AS (
@@ -91,5 +96,5 @@ func claimStatement(entries int) string {
 		)
 		INSERT INTO payonce.ledger_entries (journal, line, account, amount, currency)
 		SELECT claimed.id, e.line, e.account, e.amount, e.currency
-		FROM claimed, (VALUES ` + values.String() + `) AS e (line, account, amount, currency)`
+		FROM claimed, (VALUES ` + string(values) + `) AS e (line, account, amount, currency)`
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"payonce/boundaries"
+	"payonce/internal/postgres"
 )
 
 // Result says what became of one posting.
@@ -59,15 +60,15 @@ func Post(ctx context.Context, tx pgx.Tx, postings ...Posting) ([]Result, error)
 // send makes the accounts that may be missing and takes the claims, in one round trip. Accounts and journals are inserted in the order of their unique
 // keys, so that two transactions with the same postings wait for each other and never both.
 func send(ctx context.Context, tx pgx.Tx, claims []*claim) error {
-	seen := accountsSeenBy(tx.Conn())
+	seen := seenBy(tx.Conn())
 	batch := &pgx.Batch{}
 	seen.queueMissing(batch, claims)
 	for _, claim := range inOrder(claims) {
 		claim.queue(batch)
 	}
 	err := tx.SendBatch(ctx, batch).Close()
-	if err != nil {
-		clear(seen) // should the database have lost an account, then the next posting makes it
+	if postgres.Violates(err, "ledger_entries_account_currency") {
+		seen.forget() // should the database have lost an account, then the next try makes it
 	}
 	return err
 }

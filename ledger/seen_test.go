@@ -95,3 +95,25 @@ func TestAnAccountThatTheDatabaseLostIsMadeAgainByTheNextTry(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, boundaries.Acquired, results[0].Outcome)
 }
+
+func TestWhatOneConnectionSawTheOthersOfItsPoolKnow(t *testing.T) {
+	t.Parallel()
+	b := openBook(t)
+	for _, charge := range []string{"ch_1", "ch_2"} {
+		b.mustPost(b.captured(charge, 100, 0))
+	}
+	first, err := b.pool.Acquire(context.Background())
+	require.NoError(t, err)
+	defer first.Release()
+	second, err := b.pool.Acquire(context.Background())
+	require.NoError(t, err)
+	defer second.Release()
+	for i, conn := range []*pgxpool.Conn{first, second} {
+		require.NoError(t, pgx.BeginFunc(context.Background(), conn, func(tx pgx.Tx) error {
+			counted := &countedTx{Tx: tx}
+			_, err := ledger.Post(context.Background(), counted, b.captured([]string{"ch_3", "ch_4"}[i], 100, 0))
+			require.Equal(t, []int{1}, counted.batches)
+			return err
+		}))
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -50,9 +51,11 @@ func Open(ctx context.Context, config PoolConfig) (*pgxpool.Pool, error) {
 	// Statements look rows up by their keys: one plan serves every value, and none is made five times a connection before that is seen.
 	parameters["plan_cache_mode"] = "force_generic_plan"
 	parameters["jit"] = "off" // no statement runs long enough to earn the compiling
+	shared := &sync.Map{}
 	// pgx would send a uuid.UUID as text, by way of database/sql's interface: every statement has some.
 	parsed.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
 		pgxuuid.Register(conn.TypeMap())
+		share(conn, shared)
 		return nil
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, parsed)
