@@ -4,9 +4,9 @@
 package httpbody
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"time"
@@ -20,6 +20,9 @@ var ErrTooLarge = errors.New("the body is too large")
 // ErrTooSlow says that the body did not arrive in time.
 var ErrTooSlow = errors.New("the body arrives too slowly")
 
+// maxPromised bounds the bytes that are made ready because the sender says that they come.
+const maxPromised = 16 << 10
+
 // Read returns the raw body, at most limit bytes of it and all within the given time, or ErrTooLarge or ErrTooSlow; another
 // error means that the sender went away. The deadline ends with the body: the server has no read time-out of its own, which
 // would cut a caller who waits for an outcome.
@@ -31,7 +34,9 @@ func Read(w http.ResponseWriter, r *http.Request, limit int64, within time.Durat
 	if err := connection.SetReadDeadline(clock.Wall().Add(within)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return nil, fmt.Errorf("set the deadline of a body: %w", err)
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	var buffer bytes.Buffer
+	buffer.Grow(int(min(max(r.ContentLength, 0), maxPromised)) + bytes.MinRead)
+	_, err := buffer.ReadFrom(http.MaxBytesReader(w, r.Body, limit))
 	if err != nil {
 		var tooLarge *http.MaxBytesError
 		switch {
@@ -46,5 +51,5 @@ func Read(w http.ResponseWriter, r *http.Request, limit int64, within time.Durat
 	if err := connection.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return nil, fmt.Errorf("lift the deadline of a body: %w", err)
 	}
-	return body, nil
+	return buffer.Bytes(), nil
 }

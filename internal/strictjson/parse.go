@@ -87,7 +87,7 @@ func (p *parser) value(path string, depth int) (value, error) {
 
 func (p *parser) object(path string, depth int) (value, error) {
 	object := value{kind: kindObject}
-	seen := map[string]bool{}
+	var seen names
 	p.at++ // {
 	p.space()
 	if p.take("}") {
@@ -103,10 +103,9 @@ func (p *parser) object(path string, depth int) (value, error) {
 			return value{}, err
 		}
 		here := join(path, name)
-		if seen[name] {
+		if !seen.add(name, object.members) {
 			return value{}, &FieldError{Field: here, Reason: "is given twice"}
 		}
-		seen[name] = true
 		p.space()
 		if !p.take(":") {
 			return value{}, notJSON(here)
@@ -115,6 +114,9 @@ func (p *parser) object(path string, depth int) (value, error) {
 		inner, err := p.value(here, depth+1)
 		if err != nil {
 			return value{}, err
+		}
+		if object.members == nil {
+			object.members = make([]member, 0, usualMembers)
 		}
 		object.members = append(object.members, member{name, inner})
 		p.space()

@@ -2,6 +2,7 @@ package strictjson_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -199,4 +200,35 @@ func FuzzDecodeAgreesWithTheStandardLibrary(f *testing.F) {
 		}
 		require.Equal(t, want, got)
 	})
+}
+
+// However many members there are before, between and after the two.
+func TestAMemberIsGivenOnce(t *testing.T) {
+	type object struct {
+		Metadata map[string]string `json:"metadata"`
+	}
+	const members = 20
+	write := func(name func(i int) string) []byte {
+		var text strings.Builder
+		for i := range members {
+			fmt.Fprintf(&text, `,"%s":"x"`, name(i))
+		}
+		return []byte(`{"metadata":{` + text.String()[1:] + `}}`)
+	}
+	var read object
+	require.NoError(t, strictjson.Decode(write(func(i int) string { return fmt.Sprint("m", i) }), &read, 1000))
+	require.Len(t, read.Metadata, members)
+	for second := 1; second < members; second++ {
+		for first := range second {
+			body := write(func(i int) string {
+				if i == second {
+					i = first
+				}
+				return fmt.Sprint("m", i)
+			})
+			var refused *strictjson.FieldError
+			require.ErrorAs(t, strictjson.Decode(body, &read, 1000), &refused)
+			require.Equal(t, &strictjson.FieldError{Field: fmt.Sprint("metadata.m", first), Reason: "is given twice"}, refused)
+		}
+	}
 }

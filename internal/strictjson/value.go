@@ -32,6 +32,30 @@ type member struct {
 	value value
 }
 
+// usualMembers is how many members an object has at most, as a rule.
+const usualMembers = 8
+
+// names are those of the members of an object beyond the usual ones: few are sought one by one, and only many by a map.
+type names map[string]bool
+
+// add tells whether the name is new to an object that has the members so far.
+func (n *names) add(name string, members []member) bool {
+	for _, m := range members[:min(len(members), usualMembers)] {
+		if m.name == name {
+			return false
+		}
+	}
+	if len(members) < usualMembers {
+		return true
+	}
+	if *n == nil {
+		*n = names{}
+	}
+	known := (*n)[name]
+	(*n)[name] = true
+	return !known
+}
+
 // maxShownName bounds how much of a member's name is repeated in an error.
 const maxShownName = 64
 

@@ -6,7 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
-	"regexp"
+	"strings"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -30,7 +30,19 @@ const KeyPrefix = "payonce_"
 
 const keyBytes = 32 // 256 random bits, 43 characters of base64url
 
-var keyShape = regexp.MustCompile(`^payonce_[A-Za-z0-9_-]{43}$`)
+// isKey tells whether the text has the shape of a key: the prefix and base64url.
+func isKey(text string) bool {
+	random, prefixed := strings.CutPrefix(text, KeyPrefix)
+	if !prefixed || len(random) != base64.RawURLEncoding.EncodedLen(keyBytes) {
+		return false
+	}
+	for _, c := range []byte(random) {
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_' {
+			return false
+		}
+	}
+	return true
+}
 
 // APIKey is a key without its secret.
 type APIKey struct {
@@ -99,7 +111,7 @@ func FindAPIKey(ctx context.Context, db postgres.Batcher, key string) (APIKey, e
 
 // HashAPIKey is the hash by which a key is found. ErrNotFound when the text cannot be a key.
 func HashAPIKey(key string) ([]byte, error) {
-	if !keyShape.MatchString(key) {
+	if !isKey(key) {
 		return nil, ErrNotFound
 	}
 	sum := sha256.Sum256([]byte(key))
