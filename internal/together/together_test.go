@@ -28,6 +28,7 @@ type line struct {
 }
 
 func newLine(t *testing.T, limits together.Limits) *line {
+	t.Helper()
 	l := &line{t: t, sent: make(chan []int, 1000), green: make(chan struct{}, 1000)}
 	l.trips = together.New(limits, func(ctx context.Context, items []int) ([]int, error) {
 		l.sent <- items
