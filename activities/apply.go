@@ -110,12 +110,14 @@ func (all *application) apply(ctx context.Context, tx pgx.Tx, learnt Learnt) (Ap
 func (all *application) write(ctx context.Context, tx pgx.Tx, s situation, learnt Learnt, ch *change) error {
 	ch.advance(s, learnt)
 	ch.wait(s, all.Timing)
-	if err := all.enqueue(ctx, tx, s, learnt, ch); err != nil {
+	batch, queued := &pgx.Batch{}, &notifications.Queued{}
+	if err := all.enqueue(ctx, tx, s, learnt, ch, batch, queued); err != nil {
 		return err
 	}
-	if err := all.post(ctx, tx, s, ch); err != nil {
+	if err := all.post(ctx, tx, s, ch, batch); err != nil {
 		return err
 	}
+	all.told(ch, *queued)
 	for _, c := range ch.settled {
 		settled, err := all.queueSettlement(all.last, ch.after, c)
 		if err != nil {
@@ -175,8 +177,9 @@ func (ch *change) advance(s situation, learnt Learnt) {
 	}
 }
 
-// enqueue queues the implied messages for the tenant's endpoints, and counts those that were there already.
-func (all *application) enqueue(ctx context.Context, tx pgx.Tx, s situation, learnt Learnt, ch *change) error {
+// enqueue queues the implied messages for the tenant's endpoints. The last one is left in the batch, to travel with the journals; those before it are sent,
+// since the number of a message depends on whether the one before it is new.
+func (all *application) enqueue(ctx context.Context, tx pgx.Tx, s situation, learnt Learnt, ch *change, batch *pgx.Batch, queued *notifications.Queued) error {
 	for _, m := range ch.messages {
 		if all.offered[m] { // by a fact that came with this one
 			all.suppressed.messages += len(all.endpoints)
@@ -187,24 +190,38 @@ func (all *application) enqueue(ctx context.Context, tx pgx.Tx, s situation, lea
 		if err != nil {
 			return err
 		}
-		queued, err := notifications.EnqueueFor(ctx, tx, all.Sealer, notifications.Message{
+		if batch.Len() > 0 {
+			if err := tx.SendBatch(ctx, batch).Close(); err != nil {
+				return fmt.Errorf("enqueue messages: %w", err)
+			}
+			all.told(ch, *queued)
+			*batch = pgx.Batch{}
+		}
+		err = notifications.QueueFor(batch, all.Sealer, notifications.Message{
 			Tenant: s.payment.Tenant, Subject: m.subject, Kind: m.kind, Payment: s.payment.ID, Sequence: ch.after.LastMessage + 1, Body: body,
-		}, all.endpoints)
+		}, all.endpoints, queued)
 		if err != nil {
 			return err
 		}
-		if queued.Queued > 0 {
-			ch.after.LastMessage++
-		}
-		all.messages += queued.Queued
-		all.suppressed.messages += queued.Suppressed
 	}
 	return nil
 }
 
-// post posts what the fact took. A key that holds other content posts nothing: the payment is marked for review.
-func (all *application) post(ctx context.Context, tx pgx.Tx, s situation, ch *change) error {
-	results, err := ledger.Post(ctx, tx, ch.postings...)
+// told counts a message that was queued, or found queued.
+func (all *application) told(ch *change, queued notifications.Queued) {
+	if queued.Queued > 0 {
+		ch.after.LastMessage++
+	}
+	all.messages += queued.Queued
+	all.suppressed.messages += queued.Suppressed
+}
+
+// post posts what the fact took, together with what the batch holds. A key that holds other content posts nothing: the payment is marked for review.
+func (all *application) post(ctx context.Context, tx pgx.Tx, s situation, ch *change, batch *pgx.Batch) error {
+	if len(ch.postings) == 0 && batch.Len() == 0 {
+		return nil
+	}
+	results, err := ledger.PostWith(ctx, tx, batch, ch.postings...)
 	if err != nil {
 		return err
 	}

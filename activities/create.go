@@ -56,8 +56,8 @@ func createBody(p payments.Payment, methodTypes []string) url.Values {
 }
 
 // applied applies what a command's call brought and tells the workflow where that leaves the payment. What does not fit the payment leaves the
-// command's outcome unknown: a person decides. A surplus intent is none of that: the payment has its own. The commit begins the call that comes next, unless next is
-// nil.
+// command's outcome unknown: a person decides. A surplus intent is none of that: the payment has its own. The commit begins the call that comes next,
+// unless next is nil.
 func (a *Activities) applied(
 	ctx context.Context, s situation, c *command, call boundaries.Call, learnt Learnt, next *confirmAhead,
 ) (workflows.Step, error) {

@@ -27,13 +27,18 @@ type Result struct {
 // It needs READ COMMITTED: it reads back, in a new statement, what another transaction committed meanwhile. One round trip; one more when a key
 // was taken, and one more when a posting lowers a guarded account. Errors: the refusals of errors.go, or the database's.
 func Post(ctx context.Context, tx pgx.Tx, postings ...Posting) ([]Result, error) {
+	return PostWith(ctx, tx, &pgx.Batch{}, postings...)
+}
+
+// PostWith is Post; what the batch holds already travels with the claims, and is sent without postings too.
+func PostWith(ctx context.Context, tx pgx.Tx, batch *pgx.Batch, postings ...Posting) ([]Result, error) {
 	for _, posting := range postings {
 		if err := posting.Validate(); err != nil {
 			return nil, err
 		}
 	}
 	if len(postings) == 0 {
-		return nil, nil
+		return nil, tx.SendBatch(ctx, batch).Close()
 	}
 	red, err := guard(ctx, tx, postings)
 	if err != nil {
@@ -43,7 +48,7 @@ func Post(ctx context.Context, tx pgx.Tx, postings ...Posting) ([]Result, error)
 	if err != nil {
 		return nil, err
 	}
-	if err := send(ctx, tx, claims); err != nil {
+	if err := send(ctx, tx, batch, claims); err != nil {
 		return nil, fmt.Errorf("post %s: %w", postings[0].Key, err)
 	}
 	var stored []standing
@@ -57,11 +62,10 @@ func Post(ctx context.Context, tx pgx.Tx, postings ...Posting) ([]Result, error)
 	return judge(claims, stored, red)
 }
 
-// send makes the accounts that may be missing and takes the claims, in one round trip. Accounts and journals are inserted in the order of their unique
-// keys, so that two transactions with the same postings wait for each other and never both.
-func send(ctx context.Context, tx pgx.Tx, claims []*claim) error {
+// send makes the accounts that may be missing and takes the claims, in one round trip with what the batch holds. Accounts and journals are inserted in
+// the order of their unique keys, so that two transactions with the same postings wait for each other and never both.
+func send(ctx context.Context, tx pgx.Tx, batch *pgx.Batch, claims []*claim) error {
 	seen := seenBy(tx.Conn())
-	batch := &pgx.Batch{}
 	seen.queueMissing(batch, claims)
 	for _, claim := range inOrder(claims) {
 		claim.queue(batch)

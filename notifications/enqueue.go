@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"payonce/boundaries"
 	"payonce/internal/seal"
@@ -49,10 +50,17 @@ func Enqueue(ctx context.Context, tx pgx.Tx, sealer *seal.Sealer, message Messag
 	if err != nil {
 		return Queued{}, err
 	}
-	return EnqueueFor(ctx, tx, sealer, message, endpoints)
+	batch, queued := &pgx.Batch{}, Queued{}
+	if err := QueueFor(batch, sealer, message, endpoints, &queued); err != nil {
+		return Queued{}, err
+	}
+	if err := tx.SendBatch(ctx, batch).Close(); err != nil {
+		return Queued{}, fmt.Errorf("enqueue %s for %s: %w", message.Kind, message.Subject, err)
+	}
+	return queued, nil
 }
 
-// QueueEndpoints queues the reading of the endpoints that the payment's tenant has registered now, for EnqueueFor in the same transaction.
+// QueueEndpoints queues the reading of the endpoints that the payment's tenant has registered now, for QueueFor in the same transaction.
 func QueueEndpoints(batch *pgx.Batch, payment payments.PaymentID, into *[]uuid.UUID) {
 	batch.Queue(`
 		SELECT e.id FROM payonce.payments p JOIN payonce.notification_endpoints e ON e.tenant = p.tenant
@@ -62,32 +70,34 @@ func QueueEndpoints(batch *pgx.Batch, payment payments.PaymentID, into *[]uuid.U
 	})
 }
 
-// EnqueueFor is Enqueue for endpoints read in the same transaction.
-func EnqueueFor(ctx context.Context, tx pgx.Tx, sealer *seal.Sealer, message Message, endpoints []uuid.UUID) (Queued, error) {
+// QueueFor queues what Enqueue does, for endpoints read in the same transaction.
+func QueueFor(batch *pgx.Batch, sealer *seal.Sealer, message Message, endpoints []uuid.UUID, into *Queued) error {
+	*into = Queued{}
 	if err := message.validate(); err != nil || len(endpoints) == 0 {
-		return Queued{}, err
+		return err
 	}
 	body, err := sealer.Seal(columnBody, message.Body)
 	if err != nil {
-		return Queued{}, err
+		return err
 	}
 	ids := make([]uuid.UUID, len(endpoints))
 	for i, endpoint := range endpoints {
 		ids[i] = boundaries.NotificationID(message.Tenant, message.Subject, string(message.Kind), endpoint)
 	}
-	inserted, err := tx.Exec(ctx, `
+	batch.Queue(`
 		INSERT INTO payonce.notifications
 			(id, tenant, subject, kind, endpoint, payment, sequence, body, status, next_try_at, created_at)
 		SELECT row.id, $3, $4, $5, row.endpoint, $6, $7, $8, 'queued', clock.now, clock.now
 		FROM unnest($1::uuid[], $2::uuid[]) AS row (id, endpoint), (SELECT payonce.clock() AS now) AS clock
 		ORDER BY row.id
 		ON CONFLICT DO NOTHING`,
-		ids, endpoints, message.Tenant.UUID, message.Subject, string(message.Kind), message.Payment.UUID, message.Sequence, body)
-	if err != nil {
-		return Queued{}, fmt.Errorf("enqueue %s for %s: %w", message.Kind, message.Subject, err)
-	}
-	queued := int(inserted.RowsAffected())
-	return Queued{Queued: queued, Suppressed: len(endpoints) - queued}, nil
+		ids, endpoints, message.Tenant.UUID, message.Subject, string(message.Kind), message.Payment.UUID, message.Sequence, body,
+	).Exec(func(inserted pgconn.CommandTag) error {
+		into.Queued = int(inserted.RowsAffected())
+		into.Suppressed = len(endpoints) - into.Queued
+		return nil
+	})
+	return nil
 }
 
 func openEndpoints(ctx context.Context, tx pgx.Tx, tenant payments.TenantID) ([]uuid.UUID, error) {
