@@ -18,6 +18,8 @@ import (
 // woken counts wake-ups and wakes nobody.
 type woken struct{ count atomic.Int64 }
 
+func (w *woken) Start(ctx context.Context, payment payments.PaymentID) error { return w.Wake(ctx, payment) }
+
 func (w *woken) Wake(context.Context, payments.PaymentID) error {
 	w.count.Add(1)
 	return nil

@@ -31,7 +31,8 @@ func TestOneRoundEndsEveryLateCreateWhileTemporalHangs(t *testing.T) {
 	defer func() { require.NoError(t, silent.Close()) }()
 	s.Config.TemporalAddress = silent.Addr().String()
 	hung := s.Open()
-	relay := &recovery.Relay{Pool: hung.System, Activities: hung.Activities, Waker: hung.Activities.Waker, Timing: s.Config.Timing, Log: system.Log()}
+	waker, _ := hung.Activities.Waker.(recovery.Waker)
+	relay := &recovery.Relay{Pool: hung.System, Activities: hung.Activities, Waker: waker, Timing: s.Config.Timing, Log: system.Log()}
 	taken, err := relay.Wake(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, orders, taken)

@@ -32,13 +32,19 @@ const (
 type Relay struct {
 	Pool       *pgxpool.Pool
 	Activities *activities.Activities
-	Waker      activities.Waker
+	Waker      Waker
 	Timing     timing.Timing
 	InFlight   int // commands under way at a time while a backlog drains, at least 1
 	Log        *slog.Logger
 
 	away   atomic.Bool // the newest wake-up failed: one at a time is tried until it does not
 	behind atomic.Bool // more were due than the newest round took
+}
+
+// Waker starts and wakes workflows. Both return workflows.ErrOver when the payment's has ended.
+type Waker interface {
+	Start(ctx context.Context, payment payments.PaymentID) error
+	Wake(ctx context.Context, payment payments.PaymentID) error
 }
 
 // Behind tells whether a backlog waits for those under way: then each that ends is to be followed by another round.
@@ -50,6 +56,7 @@ type dueCommand struct {
 	Operation payments.Operation
 	Late      bool
 	Settled   bool // its payment ended without the workflow, which is to learn of it once
+	First     bool // nobody but its caller woke it yet
 }
 
 // Wake takes the due commands and wakes their workflows. It returns how many it woke.
@@ -102,7 +109,7 @@ func (r *Relay) take(ctx context.Context) ([]dueCommand, error) {
 		UPDATE payonce.idempotency_records r
 		SET wakes = wakes + 1, next_wake_at = at.now + least($1::interval * power(2, least(wakes, 20)), $2::interval)
 		FROM at WHERE id IN (SELECT id FROM fresh UNION ALL SELECT id FROM again UNION ALL SELECT id FROM late)
-		RETURNING id, payment, operation, coalesce(not_after <= at.now, false), status = 'completed'`,
+		RETURNING id, payment, operation, coalesce(not_after <= at.now, false), status = 'completed', wakes = 1`,
 		r.Timing.WakeAfter, r.Timing.WakeMaximum, fresh, again, relayBatch)
 	if err != nil {
 		return nil, fmt.Errorf("take due commands: %w", err)
@@ -149,9 +156,18 @@ func (r *Relay) giveBack(ctx context.Context, due []dueCommand, failed []error) 
 	return nil
 }
 
+// wake starts the workflow of a payment whose caller could not, straight to a worker of this process where there is one. A workflow that runs already
+// acts on its create unasked, and is signalled from the next time on.
+func (r *Relay) wake(ctx context.Context, payment payments.PaymentID, command dueCommand) error {
+	if command.First && command.Operation == payments.OperationCreate && !command.Settled {
+		return r.Waker.Start(ctx, payment)
+	}
+	return r.Waker.Wake(ctx, payment)
+}
+
 func (r *Relay) wakeOne(ctx context.Context, command dueCommand) error {
 	payment := payments.PaymentID{UUID: command.Payment}
-	woken := r.Waker.Wake(ctx, payment)
+	woken := r.wake(ctx, payment, command)
 	if errors.Is(woken, workflows.ErrOver) && !command.Settled {
 		_, err := r.Activities.Decide(ctx, payment)
 		return err
