@@ -21,7 +21,7 @@ import (
 
 // Bounds of one round of the applier.
 const (
-	applyBatch    = 64
+	ApplyBatch    = 64 // events
 	applyParallel = 8
 )
 
@@ -101,7 +101,7 @@ func (a *Applier) take(ctx context.Context) ([]storedEvent, error) {
 			SELECT id FROM payonce.provider_events
 			WHERE next_try_at <= (SELECT payonce.clock()) ORDER BY next_try_at LIMIT $2 FOR UPDATE SKIP LOCKED)
 		RETURNING id, account, livemode, event_id, type, body, tries, payonce.clock() - received_at`,
-		a.Timing.EventLease, applyBatch)
+		a.Timing.EventLease, ApplyBatch)
 	if err != nil {
 		return nil, fmt.Errorf("take due events: %w", err)
 	}

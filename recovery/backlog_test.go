@@ -18,7 +18,9 @@ import (
 // woken counts wake-ups and wakes nobody.
 type woken struct{ count atomic.Int64 }
 
-func (w *woken) Start(ctx context.Context, payment payments.PaymentID) error { return w.Wake(ctx, payment) }
+func (w *woken) Start(ctx context.Context, payment payments.PaymentID) error {
+	return w.Wake(ctx, payment)
+}
 
 func (w *woken) Wake(context.Context, payments.PaymentID) error {
 	w.count.Add(1)
@@ -65,4 +67,11 @@ func TestABacklogLeavesRoomForWhoComesNow(t *testing.T) {
 	s.Exec(`UPDATE payonce.idempotency_records SET next_wake_at = payonce.clock() + interval '1 hour' WHERE wakes = 0 AND next_wake_at > payonce.clock()`)
 	require.Equal(t, 1, wakes(), "many came now, and the backlog goes on")
 	require.EqualValues(t, 6, waker.count.Load())
+	s.Exec(`UPDATE payonce.idempotency_records SET wakes = 2, next_wake_at = payonce.clock() + interval '1 hour' WHERE wakes < 2`)
+	require.Zero(t, wakes())
+	s.Exec(`UPDATE payonce.idempotency_records SET wakes = 0, next_wake_at = payonce.clock() WHERE operation = $1`, payments.OperationCreate)
+	require.Equal(t, 3, wakes(), "nobody came any more")
+	done()
+	relay.Linger = 24 * time.Hour
+	require.Equal(t, 2, wakes(), "the next one may follow at once")
 }

@@ -10,9 +10,9 @@ import (
 type Loop struct {
 	Name   string
 	Every  time.Duration
-	Nudge  <-chan struct{} // may be nil
-	Gather time.Duration   // waits so long after a nudge for what comes together to be there
-	Work   func(ctx context.Context) (done int, err error)
+	Nudge  <-chan struct{}                                 // may be nil
+	Gather time.Duration                                   // waits so long after a nudge for what comes together to be there
+	Work   func(ctx context.Context) (more int, err error) // more: positive when there may be more to do at once
 	Log    *slog.Logger
 }
 
@@ -21,14 +21,14 @@ func (l Loop) Run(ctx context.Context) error {
 	ticker := time.NewTicker(l.Every)
 	defer ticker.Stop()
 	for {
-		done, err := l.Work(ctx)
+		more, err := l.Work(ctx)
 		if ctx.Err() != nil {
 			return nil
 		}
 		if err != nil {
 			l.Log.Warn("recovery loop", "loop", l.Name, "error", err)
 		}
-		if done > 0 && err == nil {
+		if more > 0 && err == nil {
 			continue
 		}
 		select {

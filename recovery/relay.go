@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync/atomic"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -13,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"payonce/activities"
+	"payonce/internal/clock"
 	"payonce/internal/timing"
 	"payonce/payments"
 	"payonce/workflows"
@@ -28,17 +30,19 @@ const (
 // wake-up are two writes, and a crash between them leaves only the first. While Temporal is down it ends the creates that were not sent in time.
 //
 // What nobody woke is the backlog of an outage: of that, InFlight are under way at a time, less those that came just now and are under way too, but one
-// at least: who comes now does not wait behind the backlog, and it drains.
+// at least: who comes now does not wait behind the backlog, and it drains. Not safe for concurrent use but for Behind.
 type Relay struct {
 	Pool       *pgxpool.Pool
 	Activities *activities.Activities
 	Waker      Waker
 	Timing     timing.Timing
-	InFlight   int // commands under way at a time while a backlog drains, at least 1
+	InFlight   int           // commands under way at a time while a backlog drains, at least 1
+	Linger     time.Duration // room is left for so long after somebody came: the next one follows
 	Log        *slog.Logger
 
 	away   atomic.Bool // the newest wake-up failed: one at a time is tried until it does not
 	behind atomic.Bool // more were due than the newest round took
+	came   time.Time   // when a command that came just now was last seen under way
 }
 
 // Waker starts and wakes workflows. Both return workflows.ErrOver when the payment's has ended.
@@ -85,6 +89,10 @@ func (r *Relay) take(ctx context.Context) ([]dueCommand, error) {
 	if r.away.Load() {
 		fresh, again = 1, 0
 	}
+	room := 0
+	if clock.Wall().Sub(r.came) < r.Linger {
+		room = 1
+	}
 	rows, err := r.Pool.Query(ctx, `
 		WITH at AS MATERIALIZED (SELECT payonce.clock() AS now),
 		under_way AS (
@@ -97,7 +105,7 @@ func (r *Relay) take(ctx context.Context) ([]dueCommand, error) {
 		fresh AS (
 			SELECT id FROM payonce.idempotency_records
 			WHERE next_wake_at <= (SELECT now FROM at) AND wakes = 0 AND coalesce(not_after > (SELECT now FROM at), true) ORDER BY next_wake_at
-			LIMIT (SELECT greatest($3 - live.n - under_way.n, 0) FROM under_way, live) FOR UPDATE SKIP LOCKED),
+			LIMIT (SELECT greatest($3 - least(greatest(live.n, $6), $3 - 1) - under_way.n, 0) FROM under_way, live) FOR UPDATE SKIP LOCKED),
 		again AS (
 			SELECT id FROM payonce.idempotency_records
 			WHERE next_wake_at <= (SELECT now FROM at) AND wakes > 0 AND coalesce(not_after > (SELECT now FROM at), true) ORDER BY next_wake_at
@@ -110,7 +118,7 @@ func (r *Relay) take(ctx context.Context) ([]dueCommand, error) {
 		SET wakes = wakes + 1, next_wake_at = at.now + least($1::interval * power(2, least(wakes, 20)), $2::interval)
 		FROM at WHERE id IN (SELECT id FROM fresh UNION ALL SELECT id FROM again UNION ALL SELECT id FROM late)
 		RETURNING id, payment, operation, coalesce(not_after <= at.now, false), status = 'completed', wakes = 1`,
-		r.Timing.WakeAfter, r.Timing.WakeMaximum, fresh, again, relayBatch)
+		r.Timing.WakeAfter, r.Timing.WakeMaximum, fresh, again, relayBatch, room)
 	if err != nil {
 		return nil, fmt.Errorf("take due commands: %w", err)
 	}
@@ -121,15 +129,20 @@ func (r *Relay) take(ctx context.Context) ([]dueCommand, error) {
 	return due, r.look(ctx)
 }
 
-// look notes whether more is due than was taken.
+// look notes whether more is due than was taken, and whether somebody came just now.
 func (r *Relay) look(ctx context.Context) error {
-	var behind bool
+	var behind, came bool
 	err := r.Pool.QueryRow(ctx, `
-		SELECT EXISTS (SELECT FROM payonce.idempotency_records WHERE next_wake_at <= (SELECT payonce.clock()))`).Scan(&behind)
+		SELECT EXISTS (SELECT FROM payonce.idempotency_records WHERE next_wake_at <= (SELECT payonce.clock())),
+		       EXISTS (SELECT FROM payonce.idempotency_records
+		               WHERE next_wake_at > (SELECT payonce.clock()) AND wakes = 0 AND status = 'in_progress')`).Scan(&behind, &came)
 	if err != nil {
 		return fmt.Errorf("look for further due commands: %w", err)
 	}
 	r.behind.Store(behind)
+	if came {
+		r.came = clock.Wall()
+	}
 	return nil
 }
 

@@ -83,7 +83,7 @@ func (a *App) awaitWorker(ctx context.Context, w sdkworker.Worker, fatal <-chan 
 func (a *App) loops(state *temporal) []recovery.Loop {
 	durations := a.Config.Timing
 	relay := &recovery.Relay{
-		Pool: a.System, Activities: a.Activities, Waker: a.waker, Timing: durations, InFlight: runtime.NumCPU(), Log: a.Log,
+		Pool: a.System, Activities: a.Activities, Waker: a.waker, Timing: durations, InFlight: runtime.NumCPU(), Linger: time.Second, Log: a.Log,
 	}
 	next := recovery.NewNudge()
 	a.settled.Then(func() {
@@ -102,7 +102,10 @@ func (a *App) loops(state *temporal) []recovery.Loop {
 			}
 			return woken, err
 		}},
-		{Name: "applier", Every: durations.LoopEvery, Nudge: a.stored, Gather: durations.Gather, Work: applier.Apply, Log: a.Log},
+		{Name: "applier", Every: durations.LoopEvery, Nudge: a.stored, Gather: durations.Gather, Log: a.Log, Work: func(ctx context.Context) (int, error) {
+			taken, err := applier.Apply(ctx)
+			return taken / recovery.ApplyBatch, err // less than a batch: the events of one payment come together, so gather again
+		}},
 		{Name: "poller", Every: durations.LoopEvery, Work: poller.Poll, Log: a.Log},
 		{Name: "abandoner", Every: durations.LoopEvery, Work: abandoner.Abandon, Log: a.Log},
 		{Name: "sweep", Every: durations.SweepEvery, Log: a.Log, Work: func(ctx context.Context) (int, error) {
