@@ -33,6 +33,7 @@ const (
 
 // Config is what a Handler needs. Every field is required.
 type Config struct {
+	APIVersion   string        // that the engine was built against: an event of another one is taken, and said once
 	Pool         *pgxpool.Pool // of the system role, with synchronous_commit on
 	Sealer       *seal.Sealer
 	Log          *slog.Logger
@@ -47,6 +48,7 @@ type Handler struct {
 	config Config
 	events *boundaries.Events
 	known  atomic.Pointer[known]
+	others versions
 }
 
 // known is what the handler knows of the accounts until it reads again.
@@ -173,6 +175,10 @@ func (h *Handler) store(w http.ResponseWriter, r *http.Request, signer tenants.W
 	}
 	h.config.Log.DebugContext(ctx, "event stored", "event", event.ID, "type", event.Type, "account", account.ID,
 		"outcome", outcome, "ignored", ignored, "api_version", event.APIVersion)
+	if event.APIVersion != h.config.APIVersion && h.others.first(account, event.APIVersion) {
+		h.config.Log.WarnContext(ctx, "events of another API version: they are taken and applied; compare the dashboard's version with the engine's",
+			"account", account.ID, "livemode", account.Livemode, "api_version", event.APIVersion, "expected", h.config.APIVersion)
+	}
 	answer(w, http.StatusOK, "application/json", []byte(`{"received":true}`))
 	h.config.Nudge()
 }

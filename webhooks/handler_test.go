@@ -1,9 +1,11 @@
 package webhooks_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -301,6 +303,17 @@ func TestEveryAPIVersionIsStored(t *testing.T) {
 		require.Equal(t, versions[i], *r.APIVersion)
 		require.Equal(t, "stored", r.Status)
 	}
+}
+
+func TestAnotherAPIVersionIsSaidOnce(t *testing.T) {
+	var said bytes.Buffer
+	e := newEndpoint(t, func(c *webhooks.Config) { c.Log = slog.New(slog.NewTextHandler(&said, nil)) })
+	for i, version := range []string{"2023-10-16", "2024-04-10", "2025-04-30.basil", "2024-04-10"} {
+		body := strings.Replace(succeeded(fmt.Sprint("evt_", i)), "2023-10-16", version, 1)
+		require.Equal(t, http.StatusOK, e.deliver("whsec_shop_new", body))
+	}
+	require.Equal(t, 2, strings.Count(said.String(), "another API version"), said.String())
+	require.Contains(t, said.String(), "api_version=2025-04-30.basil")
 }
 
 func TestAnOldRenderingIsStored(t *testing.T) {

@@ -62,7 +62,7 @@ func newEndpoint(t *testing.T, configure ...func(*webhooks.Config)) *endpoint {
 	t.Cleanup(e.pool.Close)
 	require.NoError(t, tenants.CreateAccount(t.Context(), e.pool, sealer, shop, "sk_test_shop", []string{"whsec_shop_new", "whsec_shop_old"}))
 	require.NoError(t, tenants.CreateAccount(t.Context(), e.pool, sealer, market, "sk_live_market", []string{"whsec_market"}))
-	config := webhooks.Config{Pool: e.pool, Sealer: sealer, StoreWithin: time.Minute, BodyWithin: time.Minute, RefreshEvery: time.Hour}
+	config := webhooks.Config{APIVersion: "2023-10-16", Pool: e.pool, Sealer: sealer, StoreWithin: time.Minute, BodyWithin: time.Minute, RefreshEvery: time.Hour}
 	for _, change := range configure {
 		change(&config)
 	}
@@ -73,7 +73,10 @@ func newEndpoint(t *testing.T, configure ...func(*webhooks.Config)) *endpoint {
 // serve starts a handler of the configuration; later deliveries go to it.
 func (e *endpoint) serve(config webhooks.Config) {
 	e.t.Helper()
-	config.Log, config.Nudge = slog.New(slog.DiscardHandler), func() { e.nudges <- struct{}{} }
+	if config.Log == nil {
+		config.Log = slog.New(slog.DiscardHandler)
+	}
+	config.Nudge = func() { e.nudges <- struct{}{} }
 	handler, err := webhooks.New(e.t.Context(), config)
 	require.NoError(e.t, err)
 	server := httptest.NewServer(handler)

@@ -12,6 +12,7 @@ import (
 
 	"payonce/api"
 	"payonce/boundaries"
+	"payonce/internal/stripeapi"
 	"payonce/payments"
 	"payonce/webhooks"
 	"payonce/workflows"
@@ -64,7 +65,7 @@ func (w apiWaker) Wake(ctx context.Context, claim boundaries.Claim) error {
 // Handler is the whole HTTP surface: API and webhooks. background must run beside it until the context ends.
 func (a *App) Handler(ctx context.Context) (handler http.Handler, background func(context.Context) error, err error) {
 	hooks, err := webhooks.New(ctx, webhooks.Config{
-		Pool: a.System, Sealer: a.Sealer, Log: a.Log, Nudge: a.stored.Send,
+		APIVersion: stripeapi.APIVersion, Pool: a.System, Sealer: a.Sealer, Log: a.Log, Nudge: a.stored.Send,
 		StoreWithin: a.Config.Timing.StoreEvent, BodyWithin: a.Config.Timing.Body, RefreshEvery: a.Config.Timing.RefreshSecrets,
 	})
 	if err != nil {
