@@ -12,7 +12,7 @@ const quietWithin = 150 * time.Second
 // openWork counts what is still under way; every part of it reads a partial index that holds nothing else.
 const openWork = `
 	SELECT (SELECT count(*) FROM payonce.provider_events WHERE next_try_at IS NOT NULL)
-	     + (SELECT count(*) FROM payonce.notifications WHERE status = 'queued')
+	     + (SELECT count(*) FROM payonce.notifications WHERE next_try_at IS NOT NULL)
 	     + (SELECT count(*) FROM payonce.idempotency_records WHERE next_wake_at IS NOT NULL)
 	     + (SELECT count(*) FROM payonce.payments WHERE next_poll_at IS NOT NULL)`
 
