@@ -102,10 +102,21 @@ func (p Posting) guardedChanges() []change {
 	return changes
 }
 
+// debitsGuarded tells whether a guarded account may be lowered at all.
+func (p Posting) debitsGuarded() bool {
+	return slices.ContainsFunc(p.Entries, func(e Entry) bool {
+		kind, err := KindOf(e.Account)
+		return err == nil && kind == Guarded && e.Amount > 0
+	})
+}
+
 // lowered are the guarded accounts that at least one posting lowers, sorted.
 func lowered(postings []Posting) []uuid.UUID {
 	var accounts []uuid.UUID
 	for _, posting := range postings {
+		if !posting.debitsGuarded() {
+			continue
+		}
 		for _, change := range posting.guardedChanges() {
 			if change.amount.Sign() > 0 {
 				accounts = append(accounts, change.account)

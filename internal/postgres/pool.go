@@ -50,6 +50,8 @@ func Open(ctx context.Context, config PoolConfig) (*pgxpool.Pool, error) {
 	parameters["application_name"] = "payonce"
 	// Statements look rows up by their keys: one plan serves every value, and none is made five times a connection before that is seen.
 	parameters["plan_cache_mode"] = "force_generic_plan"
+	// A plan that was made while a table was empty would read it whole for as long as it is kept, and the tables grow meanwhile.
+	parameters["enable_seqscan"] = "off"
 	parameters["jit"] = "off" // no statement runs long enough to earn the compiling
 	shared := &sync.Map{}
 	// pgx would send a uuid.UUID as text, by way of database/sql's interface: every statement has some.

@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -66,6 +67,24 @@ func TestSessionsCarryTheirTimeouts(t *testing.T) {
 	pool := open(t, pg.NewDatabase(t).SystemURL)
 	_, err := pool.Exec(t.Context(), `SELECT pg_sleep(5)`)
 	require.True(t, postgres.Unavailable(err), "%v", err)
+}
+
+// A database that is new has empty tables, and the plans that are made then are kept while it fills.
+func TestNoPlanOfAnEmptyTableReadsItWhole(t *testing.T) {
+	t.Parallel()
+	db := pg.NewDatabase(t)
+	owner, err := pgx.Connect(t.Context(), db.OwnerURL)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, owner.Close(context.WithoutCancel(t.Context()))) }()
+	_, err = owner.Exec(t.Context(), `VACUUM ANALYZE payonce.ledger_journals, payonce.ledger_accounts`)
+	require.NoError(t, err)
+	system := open(t, db.SystemURL)
+	rows, err := system.Query(t.Context(), `EXPLAIN SELECT (SELECT currency FROM payonce.ledger_accounts WHERE id = '00000000-0000-0000-0000-000000000000'), xid
+		FROM payonce.ledger_journals WHERE id = '00000000-0000-0000-0000-000000000000'`)
+	require.NoError(t, err)
+	plan, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	require.NotContains(t, strings.Join(plan, "\n"), "Seq Scan")
 }
 
 func TestTheTenantIsSetForItsStatementsAlone(t *testing.T) {
