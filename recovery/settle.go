@@ -132,6 +132,7 @@ func (a *Applier) apply(ctx context.Context, events []namedEvent, payment paymen
 		case offeredRepeat:
 			repeated.Offered = append(repeated.Offered, event.ID)
 			continue
+		case noRepeat: // it is applied below
 		}
 		learnt, err := event.learnt(ctx, reader, payment, surplus, ended, took)
 		if err != nil {
