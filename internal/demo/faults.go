@@ -15,7 +15,7 @@ const (
 )
 
 // kindsOfFaults are the kinds that the demo must see fire: all of the twin's but the two that are definite refusals (401 and a 400), after which an
-// order is rightly not paid.
+// order is rightly not paid, and a key that Stripe knows otherwise, after which a person is asked.
 func kindsOfFaults() []string {
 	return []string{
 		control.FaultAnswerLost, control.FaultReset, control.FaultErrorBefore, control.FaultErrorBeforeStored, control.FaultErrorAfter,

@@ -19,7 +19,7 @@ func TestEveryKindOfFaultIsPlantedAndNoDefiniteRefusal(t *testing.T) {
 	}
 	all := slices.Concat(control.RequestFaults(), control.WebhookFaults())
 	for _, kind := range all {
-		refusal := kind == control.FaultUnauthorized || kind == control.FaultRefused
+		refusal := kind == control.FaultUnauthorized || kind == control.FaultRefused || kind == control.FaultKeyMismatch
 		require.Equal(t, !refusal, planted[kind], kind)
 		require.Equal(t, !refusal, slices.Contains(kindsOfFaults(), kind), kind)
 	}
