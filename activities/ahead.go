@@ -8,7 +8,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"payonce/boundaries"
-	"payonce/internal/budget"
 	"payonce/internal/clock"
 	"payonce/internal/tenants"
 	"payonce/internal/timing"
@@ -34,8 +33,7 @@ func (a *Activities) confirmAhead(ctx context.Context, in workflows.Act, s situa
 	if !in.Local || result.answer == nil || confirm == nil || s.newest(confirm) != nil {
 		return nil
 	}
-	call := budget.Call{Account: s.payment.Account, Endpoint: budget.ConfirmIntent, Priority: a.budgetOf(s, confirm).Priority}
-	if pause, err := a.Budget.Take(ctx, call, (a.Timing.LocalTry-a.Timing.FirstSend)/4); err != nil || pause > 0 {
+	if pause, err := a.Budget.Take(ctx, a.budgetOf(s, confirm), (a.Timing.LocalTry-a.Timing.FirstSend)/4); err != nil || pause > 0 {
 		return nil
 	}
 	return &confirmAhead{a: a, in: in, key: s.key}
