@@ -7,10 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strconv"
-	"time"
 
-	"github.com/google/uuid"
 	"github.com/stripe/stripe-go/v76"
 
 	"payonce/payments"
@@ -68,78 +65,12 @@ type Credentials struct {
 	Account   payments.Account
 }
 
-// Request is a frozen POST.
-type Request struct {
-	IdempotencyKey uuid.UUID
-	Path           string // from /v1
-	Body           []byte // form-encoded, sent as it is
-	Version        string // Stripe-Version that it was frozen with
-}
-
-// Answer is a 2xx.
-type Answer struct {
-	Intent    Intent
-	RequestID string
-	Replayed  bool // Stripe answered from its memory of the key
-	Status    int
-}
-
-// Send sends a frozen request once. It returns *Error for Stripe's refusals, *NotSentError when certainly nothing left this machine,
-// and any other error when the outcome is not known.
-func (c *Client) Send(ctx context.Context, credentials Credentials, request Request) (Answer, error) {
-	key := request.IdempotencyKey.String()
-	intent := &stripe.PaymentIntent{}
-	err := c.call(ctx, http.MethodPost, request.Path, request.Version, credentials, &key, bytes.NewBuffer(request.Body), intent)
-	if err != nil {
-		return Answer{}, err
+// read reads an object or a page of a list.
+func (c *Client) read(ctx context.Context, credentials Credentials, path string, query url.Values, into stripe.LastResponseSetter) error {
+	if len(query) > 0 {
+		path += "?" + query.Encode()
 	}
-	response := intent.LastResponse
-	return Answer{
-		Intent:    intentOf(intent, credentials.Account),
-		RequestID: response.RequestID,
-		Replayed:  replayed(response.Header),
-		Status:    response.StatusCode,
-	}, nil
-}
-
-// ReadIntent reads a PaymentIntent by its id; strongly consistent, unlike search.
-func (c *Client) ReadIntent(ctx context.Context, credentials Credentials, id string) (Intent, error) {
-	intent := &stripe.PaymentIntent{}
-	if err := c.call(ctx, http.MethodGet, "/v1/payment_intents/"+url.PathEscape(id), APIVersion, credentials, nil, nil, intent); err != nil {
-		return Intent{}, err
-	}
-	return intentOf(intent, credentials.Account), nil
-}
-
-// Page is a page of intents, newest first.
-type Page struct {
-	Intents []Intent
-	More    bool
-}
-
-// PageLimit is the largest page that Stripe gives (https://docs.stripe.com/api/pagination).
-const PageLimit = 100
-
-// ListIntents lists the intents created within [from, to], newest first, after the one named (empty: from the newest). A list call, unlike
-// search, reads its own account's writes, so it can prove absence.
-func (c *Client) ListIntents(ctx context.Context, credentials Credentials, from, to time.Time, after string) (Page, error) {
-	query := url.Values{
-		"limit":        {strconv.Itoa(PageLimit)},
-		"created[gte]": {strconv.FormatInt(from.Unix(), 10)},
-		"created[lte]": {strconv.FormatInt(to.Unix()+1, 10)},
-	}
-	if after != "" {
-		query.Set("starting_after", after)
-	}
-	list := &stripe.PaymentIntentList{}
-	if err := c.call(ctx, http.MethodGet, "/v1/payment_intents?"+query.Encode(), APIVersion, credentials, nil, nil, list); err != nil {
-		return Page{}, err
-	}
-	page := Page{More: list.HasMore, Intents: make([]Intent, 0, len(list.Data))}
-	for _, intent := range list.Data {
-		page.Intents = append(page.Intents, intentOf(intent, credentials.Account))
-	}
-	return page, nil
+	return c.call(ctx, http.MethodGet, path, APIVersion, credentials, nil, nil, into)
 }
 
 func (c *Client) call(ctx context.Context, method, path, version string, credentials Credentials, key *string, body *bytes.Buffer,
@@ -152,5 +83,3 @@ func (c *Client) call(ctx context.Context, method, path, version string, credent
 	}
 	return errorOf(c.backend.Do(request, body, into), credentials.Account)
 }
-
-func replayed(header http.Header) bool { return header.Get("Idempotent-Replayed") == "true" }

@@ -31,6 +31,14 @@ const (
 	CodeLockTimeout     = "lock_timeout"
 	CodeUnexpectedState = "payment_intent_unexpected_state"
 	CodeResourceMissing = "resource_missing"
+
+	CodeChargeAlreadyRefunded = "charge_already_refunded" // nothing is left to be given back
+	CodeChargeDisputed        = "charge_disputed"         // the bank took the money back, or is about to
+	CodeRefundDisputedPayment = "refund_disputed_payment" // the same
+	CodeAmountTooLarge        = "amount_too_large"
+	CodeBalanceInsufficient   = "balance_insufficient"
+	CodeAlreadyCaptured       = "charge_already_captured"
+	CodeExpiredForCapture     = "charge_expired_for_capture"
 )
 
 // RetryAdvice is what Stripe says of sending the same request again, in the header Stripe-Should-Retry (https://docs.stripe.com/error-low-level).

@@ -20,11 +20,17 @@ type Event struct {
 	Object   string // data.object.id
 	IntentID string // the PaymentIntent that the object is or names; empty for other objects
 	Payment  string // our metadata on the object, if any
-	Intent   *Intent
+
+	// The object, when it is one of these, as the event's API version wrote it. Nil also when that version's writing cannot be decoded, but of an intent,
+	// where that is an error: an event is a hint, and the object is read.
+	Intent  *Intent
+	Charge  *Charge
+	Refund  *Refund
+	Dispute *Dispute
+	Payout  *Payout
 }
 
-// ParseEvent reads the bytes of an event of any API version. account is the one that the event was verified for. The intent is decoded only from
-// a payment_intent object.
+// ParseEvent reads the bytes of an event of any API version. account is the one that the event was verified for.
 func ParseEvent(body []byte, account payments.Account) (Event, error) {
 	var envelope struct {
 		ID       string `json:"id"`
@@ -51,16 +57,34 @@ func ParseEvent(body []byte, account payments.Account) (Event, error) {
 		ID: envelope.ID, Type: envelope.Type, Created: time.Unix(envelope.Created, 0).UTC(), Livemode: envelope.Livemode,
 		Kind: object.Kind, Object: object.ID, IntentID: idOf(object.Intent), Payment: object.Metadata[payments.MetadataPayment],
 	}
-	if object.Kind != "payment_intent" {
-		return event, nil
+	switch object.Kind {
+	case "payment_intent":
+		decoded := &stripe.PaymentIntent{}
+		if err := json.Unmarshal(envelope.Data.Object, decoded); err != nil {
+			return Event{}, fmt.Errorf("event payment intent: %w", err)
+		}
+		intent := intentOf(decoded, account)
+		event.IntentID, event.Intent = intent.ID, &intent
+	case "charge":
+		event.Charge = decodedAs(envelope.Data.Object, account, chargeOf)
+	case "refund":
+		event.Refund = decodedAs(envelope.Data.Object, account, refundOf)
+	case "dispute":
+		event.Dispute = decodedAs(envelope.Data.Object, account, disputeOf)
+	case "payout":
+		event.Payout = decodedAs(envelope.Data.Object, account, payoutOf)
 	}
-	decoded := &stripe.PaymentIntent{}
-	if err := json.Unmarshal(envelope.Data.Object, decoded); err != nil {
-		return Event{}, fmt.Errorf("event payment intent: %w", err)
-	}
-	intent := intentOf(decoded, account)
-	event.IntentID, event.Intent = intent.ID, &intent
 	return event, nil
+}
+
+// decodedAs is the object as ours, or nil when it cannot be decoded.
+func decodedAs[From, To any](raw json.RawMessage, account payments.Account, to func(*From, payments.Account) To) *To {
+	from := new(From)
+	if json.Unmarshal(raw, from) != nil {
+		return nil
+	}
+	object := to(from, account)
+	return &object
 }
 
 // idOf reads an id that may be expanded to its object.

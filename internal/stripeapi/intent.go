@@ -1,6 +1,9 @@
 package stripeapi
 
 import (
+	"context"
+	"net/url"
+	"strconv"
 	"time"
 
 	"github.com/stripe/stripe-go/v76"
@@ -37,6 +40,7 @@ type Intent struct {
 	ClientSecret       string
 	NextAction         *payments.NextAction
 	LatestCharge       string
+	Charge             *Charge // the latest charge, when it came expanded
 	LastError          *payments.ProviderError
 	CancellationReason string
 	Metadata           map[string]string
@@ -45,6 +49,43 @@ type Intent struct {
 
 // PaymentMetadata is the payment that the intent says it was made for; empty for an intent that is not ours.
 func (i Intent) PaymentMetadata() string { return i.Metadata[payments.MetadataPayment] }
+
+// ReadIntent reads a PaymentIntent by its id; strongly consistent, unlike search.
+func (c *Client) ReadIntent(ctx context.Context, credentials Credentials, id string) (Intent, error) {
+	intent := &stripe.PaymentIntent{}
+	if err := c.read(ctx, credentials, "/v1/payment_intents/"+url.PathEscape(id), nil, intent); err != nil {
+		return Intent{}, err
+	}
+	return intentOf(intent, credentials.Account), nil
+}
+
+// Page is a page of intents, newest first.
+type Page struct {
+	Intents []Intent
+	More    bool
+}
+
+// ListIntents lists the intents created within [from, to], newest first, after the one named (empty: from the newest). A list call, unlike
+// search, reads its own account's writes, so it can prove absence.
+func (c *Client) ListIntents(ctx context.Context, credentials Credentials, from, to time.Time, after string) (Page, error) {
+	query := url.Values{
+		"limit":        {strconv.Itoa(PageLimit)},
+		"created[gte]": {strconv.FormatInt(from.Unix(), 10)},
+		"created[lte]": {strconv.FormatInt(to.Unix()+1, 10)},
+	}
+	if after != "" {
+		query.Set("starting_after", after)
+	}
+	list := &stripe.PaymentIntentList{}
+	if err := c.read(ctx, credentials, "/v1/payment_intents", query, list); err != nil {
+		return Page{}, err
+	}
+	page := Page{More: list.HasMore, Intents: make([]Intent, 0, len(list.Data))}
+	for _, intent := range list.Data {
+		page.Intents = append(page.Intents, intentOf(intent, credentials.Account))
+	}
+	return page, nil
+}
 
 func intentOf(from *stripe.PaymentIntent, account payments.Account) Intent {
 	intent := Intent{
@@ -66,6 +107,7 @@ func intentOf(from *stripe.PaymentIntent, account payments.Account) Intent {
 	}
 	if from.LatestCharge != nil {
 		intent.LatestCharge = from.LatestCharge.ID
+		intent.Charge = expandedCharge(from.LatestCharge, account)
 	}
 	intent.NextAction = nextActionOf(from.NextAction)
 	if from.LastPaymentError != nil {
