@@ -50,7 +50,7 @@ func (t *transition) pay(in *intent, m *method) {
 		if in.OffSession && m.test().Brand == "visa" {
 			hold = holdUnattended
 		}
-		c.CaptureBefore = t.now.Add(hold).Unix()
+		c.CaptureBefore, c.Multicapture = t.now.Add(hold).Unix(), in.Multicapture == "if_available"
 		in.Status, in.AmountCapturable = requiresCapture, in.Amount
 		in.due(t.now.Add(hold), dueExpire)
 		t.books.plan(in)
@@ -58,31 +58,31 @@ func (t *transition) pay(in *intent, m *method) {
 		t.emitIntent("payment_intent.amount_capturable_updated", in)
 		return
 	}
-	t.captured(in, c, in.Amount)
+	t.captured(in, c, in.Amount, false)
 	t.emitCharge("charge.succeeded", in, c)
 	t.emitIntent("payment_intent.succeeded", in)
 }
 
-// captured books the money of a charge: its balance transaction exists at once.
-func (t *transition) captured(in *intent, c *charge, amount int64) {
+// captured books money of a charge; keep leaves what is left of the hold for another capture.
+func (t *transition) captured(in *intent, c *charge, amount int64, keep bool) {
 	t.touch(c)
 	t.touch(in)
-	bt := &balanceTransaction{ID: newID("txn"), Account: in.Account, Livemode: in.Livemode, Created: t.now.Unix(),
-		Amount: amount, Fee: feeOf(amount), Currency: in.Currency, Source: c.ID, Kind: "charge", Description: in.Description}
-	if t.books.methods.byID[c.PaymentMethod].test().Kind != card {
-		bt.Kind = "payment"
-	}
-	if in.Platform != "" && in.ApplicationFee != nil {
-		bt.AppFee = *in.ApplicationFee
-		bt.Fee += bt.AppFee
-	}
-	t.books.transactions.add(bt)
-	t.touch(bt)
-	c.Captured, c.AmountCaptured, c.AmountRefunded = true, amount, c.Amount-amount
-	c.BalanceTransaction = bt.ID
-	in.Status, in.AmountReceived, in.AmountCapturable = succeeded, amount, 0
+	c.Captured, c.AmountCaptured, c.Captures = true, c.AmountCaptured+amount, c.Captures+1
+	in.AmountReceived, in.AmountCapturable = in.AmountReceived+amount, in.AmountCapturable-amount
 	in.Captured += amount
-	in.Fees += bt.Fee
+	t.bookCapture(in, c, amount)
+	if !keep {
+		t.finish(in, c)
+	}
+}
+
+// finish ends a payment with success; what is left of a hold is given back.
+func (t *transition) finish(in *intent, c *charge) {
+	t.touch(c)
+	t.touch(in)
+	c.Released = c.Amount - c.AmountCaptured
+	c.giveBack()
+	in.Status, in.AmountCapturable = succeeded, 0
 	in.notDue()
 }
 

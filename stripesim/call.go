@@ -220,6 +220,9 @@ func (c *call) subject() subject {
 		if in, found := b.intents.find(c.who.scope, c.id); found {
 			s.metadata = copyOf(in.Metadata)
 		}
+		if r, found := b.refunds.find(c.who.scope, c.id); found {
+			s.metadata = copyOf(r.Metadata)
+		}
 	}
 	return s
 }

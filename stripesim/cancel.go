@@ -9,7 +9,8 @@ func (t *transition) cancel(in *intent, reason string) {
 	if in.Status == requiresCapture {
 		c := t.books.charges.byID[in.latestCharge()]
 		t.touch(c)
-		c.AmountRefunded, c.Refunded = c.Amount, true
+		c.Released = c.Amount
+		c.giveBack()
 		kind := "charge.refunded"
 		if reason == "automatic" {
 			kind = "charge.expired"
@@ -22,22 +23,6 @@ func (t *transition) cancel(in *intent, reason string) {
 	t.emitIntent("payment_intent.canceled", in)
 }
 
-// passTime does to the intents what the clock has made due.
-func (b *books) passTime(t *transition) {
-	who := t.who
-	t.who = origin{} // nobody's request
-	for in := b.nextDue(t.now); in != nil; in = b.nextDue(t.now) {
-		t.open(in)
-		switch in.DueWhat {
-		case dueExpire:
-			t.cancel(in, "automatic")
-		case dueSettle:
-			t.settle(in, b.bounce(in))
-		}
-	}
-	t.who = who
-}
-
 // prepareCancel is POST /v1/payment_intents/{id}/cancel.
 func prepareCancel(c *call, p *params) effect {
 	reason := p.oneOf("cancellation_reason", "duplicate", "fraudulent", "requested_by_customer", "abandoned")
@@ -47,14 +32,40 @@ func prepareCancel(c *call, p *params) effect {
 		if err != nil {
 			return nil, err
 		}
-		if !in.in(requiresPaymentMethod, requiresCapture, requiresConfirmation, requiresAction) && !t.books.withdrawable(in) {
-			return nil, t.unexpectedState(in, "You cannot cancel this PaymentIntent because it has a status of "+in.Status+
-				". Only a PaymentIntent with one of the following statuses may be canceled: requires_payment_method, "+
-				"requires_capture, requires_confirmation, requires_action, processing.")
+		if err := t.cancelable(in); err != nil {
+			return nil, err
 		}
 		t.cancel(in, reason)
 		return t.books.renderIntent(in, expand), nil
 	}
+}
+
+// cancelable refuses an intent that is over, on its way or captured in part.
+func (t *transition) cancelable(in *intent) *apiError {
+	if !in.in(requiresPaymentMethod, requiresCapture, requiresConfirmation, requiresAction) && !t.books.withdrawable(in) {
+		return t.unexpectedState(in, "You cannot cancel this PaymentIntent because it has a status of "+in.Status+
+			". Only a PaymentIntent with one of the following statuses may be canceled: requires_payment_method, "+
+			"requires_capture, requires_confirmation, requires_action, processing.")
+	}
+	if t.books.partlyCaptured(in) {
+		return t.unexpectedState(in, "You cannot cancel this PaymentIntent because it has been captured in part. "+
+			"Capture an amount of 0 with final_capture to release what is left.")
+	}
+	return nil
+}
+
+// partlyCaptured says whether the intent is a hold of which money was taken and some is left.
+func (b *books) partlyCaptured(in *intent) bool {
+	return in.Status == requiresCapture && b.charges.byID[in.latestCharge()].Captured
+}
+
+// expire ends an authorisation whose time is over. Where it was captured in part the payment has succeeded.
+func (t *transition) expire(in *intent) {
+	if !t.books.partlyCaptured(in) {
+		t.cancel(in, "automatic")
+		return
+	}
+	t.capture(in, t.books.charges.byID[in.latestCharge()], 0, false)
 }
 
 // withdrawable says whether the intent is a bank debit that has not been handed to the bank.

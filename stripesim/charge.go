@@ -13,7 +13,13 @@ type charge struct {
 	Currency, Status                       string // succeeded, pending or failed
 	Captured, Paid, Refunded, Disputed     bool
 	CaptureBefore                          int64
-	BalanceTransaction                     string
+	Multicapture                           bool     // the hold may be captured several times
+	Captures                               int      // how often it was captured
+	Released                               int64    // of the hold, given back without having been captured
+	Returned                               int64    // by refunds that neither failed nor were canceled
+	ChargedBack                            bool     // a dispute holds the money
+	BalanceTransaction                     string   // the latest of Transactions that is of a capture
+	Transactions                           []string // the balance transactions whose source it is, oldest first
 	Customer, Description, ReceiptEmail    string
 	StatementDescriptor                    string
 	StatementDescriptorSuffix              string
@@ -28,6 +34,15 @@ func (c *charge) key() string      { return c.ID }
 func (c *charge) owner() scope     { return scope{c.Account, c.Livemode} }
 func (c *charge) createdAt() int64 { return c.Created }
 func (c *charge) number() *int64   { return &c.Seq }
+
+// giveBack follows what was given back, released and refunded alike, into what the API shows.
+func (c *charge) giveBack() {
+	c.AmountRefunded = c.Released + c.Returned
+	c.Refunded = c.AmountRefunded >= c.Amount
+}
+
+// refundable is what may still be refunded, in minor units.
+func (c *charge) refundable() int64 { return c.AmountCaptured - c.Returned }
 
 // wireCharge is a charge as API version 2023-10-16 writes it.
 type wireCharge struct {
@@ -97,7 +112,7 @@ func (b *books) renderCharge(c *charge, expand expansion) wireCharge {
 		w.FailureCode, w.FailureMessage = &c.Failure.Code, &c.Failure.Message
 	}
 	if expand["balance_transaction"] != nil && c.BalanceTransaction != "" {
-		w.BalanceTransaction = renderBalanceTransaction(b.transactions.byID[c.BalanceTransaction])
+		w.BalanceTransaction = b.renderBalanceTransaction(b.transactions.byID[c.BalanceTransaction], expand["balance_transaction"])
 	}
 	if inner := expand["payment_intent"]; inner != nil && c.Intent != "" {
 		w.PaymentIntent = b.renderIntent(b.intents.byID[c.Intent], inner)

@@ -8,6 +8,8 @@ func prepareConfirm(c *call, p *params) effect {
 	returnURL := readReturnURL(p)
 	email, hasEmail := p.text("receipt_email")
 	usage := p.oneOf("setup_future_usage", "on_session", "off_session")
+	asked := &intent{}
+	readMulticapture(p, asked)
 	p.boolean("use_stripe_sdk")
 	expand := readExpand(p, "payment_intent", false)
 	return func(t *transition) (any, *apiError) {
@@ -32,6 +34,7 @@ func prepareConfirm(c *call, p *params) effect {
 		if usage != "" {
 			in.SetupFutureUsage = usage
 		}
+		in.Multicapture = orDefault(asked.Multicapture, in.Multicapture)
 		if err := t.confirm(in, m, failOnAction); err != nil {
 			return nil, err
 		}

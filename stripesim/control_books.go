@@ -1,6 +1,7 @@
 package stripesim
 
 import (
+	"maps"
 	"net/http"
 	"time"
 
@@ -27,15 +28,24 @@ func (tw *Twin) listBooks(r *http.Request) (any, error) {
 	for _, in := range tw.books.intents.after(after, limit, func(in *intent) bool {
 		return (account == "" || in.Account == account) && (mode == "" || in.Livemode == (mode == "true"))
 	}) {
-		page.Data = append(page.Data, bookOf(in))
+		page.Data = append(page.Data, tw.books.bookOf(in))
 	}
 	return page, nil
 }
 
-func bookOf(in *intent) control.Book {
+func (b *books) bookOf(in *intent) control.Book {
+	var refunds []control.Refund
+	for _, id := range in.Refunds {
+		refunds = append(refunds, refundOf(b.refunds.byID[id]))
+	}
+	var disputes []control.Dispute
+	for _, id := range in.Disputes {
+		disputes = append(disputes, disputeOf(b.disputes.byID[id]))
+	}
 	return control.Book{Seq: in.Seq, ID: in.ID, Account: in.Account, Livemode: in.Livemode, Metadata: copyOf(in.Metadata),
 		Status: in.Status, Amount: in.Amount, Currency: in.Currency, AmountReceived: in.AmountReceived, Captured: in.Captured,
 		Refunded: in.Refunded, Disputed: in.Disputed, Reinstated: in.Reinstated, Fees: in.Fees,
+		SettledFees: maps.Clone(in.SettledFees), Refunds: refunds, Disputes: disputes,
 		ConfirmsExecuted: in.ConfirmsExecuted, PayerConfirms: in.PayerConfirms, CapturesExecuted: in.CapturesExecuted,
 		ChargesSucceeded: in.ChargesSucceeded, ChargesFailed: in.ChargesFailed, Canceled: in.Status == canceled,
 		Created: time.Unix(in.Created, 0).UTC()}
@@ -60,7 +70,7 @@ func (tw *Twin) act(r *http.Request, who func(*intent) origin, do func(*transiti
 		t.who = who(in)
 		t.who.base = tw.base(r)
 		outcome = do(t, in)
-		book = bookOf(in)
+		book = t.books.bookOf(in)
 		return nil
 	})
 	if failed != nil {

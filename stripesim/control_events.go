@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"payonce/stripesim/control"
@@ -95,6 +96,9 @@ func (tw *Twin) addEndpoint(r *http.Request) (any, error) {
 	}
 	if u, err := url.Parse(e.URL); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, badRequest("url must be an absolute http or https URL")
+	}
+	if !slices.Contains([]string{"", control.FeedLegacy, control.FeedRefund, control.FeedBoth}, e.RefundFeed) {
+		return nil, badRequest("refund_feed must be legacy, refund or both")
 	}
 	return tw.endpoints.add(e), nil
 }

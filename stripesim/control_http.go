@@ -44,6 +44,16 @@ func (tw *Twin) controlRoutes(mux *http.ServeMux) {
 		"POST /_twin/payment_intents/{id}/fail":         tw.failIntent,
 		"POST /_twin/payment_intents/{id}/authenticate": tw.authenticateIntent,
 		"POST /_twin/payment_intents/{id}/pay":          tw.payIntent,
+		"POST /_twin/payment_intents/{id}/capture":      tw.captureElsewhere,
+		"POST /_twin/payment_intents/{id}/cancel":       tw.cancelElsewhere,
+		"POST /_twin/payment_intents/{id}/refund":       tw.refundElsewhere,
+		"POST /_twin/payment_intents/{id}/next_refund":  tw.planRefund,
+		"POST /_twin/payment_intents/{id}/dispute":      tw.openDispute,
+		"POST /_twin/refunds/{id}/settle":               tw.settleRefundNow,
+		"POST /_twin/disputes/{id}/update":              tw.updateDispute,
+		"POST /_twin/disputes/{id}/close":               tw.closeDispute,
+		"GET /_twin/accounts/{id}":                      tw.getAccount,
+		"POST /_twin/accounts/{id}":                     tw.setAccount,
 		"POST /_twin/deliveries/flush":                  tw.flushDeliveries,
 		"POST /_twin/tick":                              tw.tickNow,
 		"GET /_twin/search":                             tw.getSearch,
@@ -133,12 +143,8 @@ func (tw *Twin) flushDeliveries(r *http.Request) (any, error) {
 func (tw *Twin) reset(*http.Request) (any, error) {
 	tw.books.mu.Lock()
 	defer tw.books.mu.Unlock()
-	fresh := newBooks()
-	b := tw.books
-	b.intents, b.charges, b.transactions, b.methods, b.customers, b.events, b.keys, b.due =
-		fresh.intents, fresh.charges, fresh.transactions, fresh.methods, fresh.customers, fresh.events, fresh.keys, nil
-	b.search = fresh.search
-	b.search.lag = tw.config.SearchLag
+	tw.books.shelves = newShelves()
+	tw.books.search.lag = tw.config.SearchLag
 	tw.deliveries.clear()
 	tw.requests.clear()
 	tw.faults.remove("")

@@ -85,6 +85,7 @@ func readNewIntent(p *params) *intent {
 	in.Metadata = readMetadata(p)
 	readMethodTypes(p, in)
 	readTransfer(p, in)
+	readMulticapture(p, in)
 	return in
 }
 

@@ -123,7 +123,7 @@ func (t *transition) settle(in *intent, d *decline) {
 	}
 	c.Status, c.Paid = "succeeded", true
 	in.ChargesSucceeded++
-	t.captured(in, c, in.Amount)
+	t.captured(in, c, in.Amount, false)
 	t.emitCharge("charge.succeeded", in, c)
 	t.emitIntent("payment_intent.succeeded", in)
 }

@@ -2,6 +2,7 @@ package stripesim
 
 import (
 	"slices"
+	"strings"
 	"sync"
 
 	"payonce/stripesim/control"
@@ -21,6 +22,10 @@ func (e *endpoint) wants(ev *event) bool {
 		return false
 	}
 	if e.Account != "" && e.Account != ev.Account && (!e.Connect || e.Account != ev.Platform) {
+		return false
+	}
+	if e.RefundFeed == control.FeedLegacy && strings.HasPrefix(ev.Type, "refund.") ||
+		e.RefundFeed == control.FeedRefund && ev.Type == "charge.refund.updated" {
 		return false
 	}
 	return ofKind(ev.Type, e.EnabledEvents) || slices.Contains(e.EnabledEvents, "*")

@@ -12,6 +12,15 @@ func expandable(kind string) map[string]string {
 		return map[string]string{"latest_charge": "charge", "payment_method": "payment_method"}
 	case "charge":
 		return map[string]string{"balance_transaction": "balance_transaction", "payment_intent": "payment_intent"}
+	case "refund":
+		return map[string]string{"balance_transaction": "balance_transaction", "failure_balance_transaction": "balance_transaction",
+			"charge": "charge", "payment_intent": "payment_intent"}
+	case "dispute":
+		return map[string]string{"charge": "charge", "payment_intent": "payment_intent"}
+	case "balance_transaction":
+		return map[string]string{"source": "source"}
+	case "source": // whatever moved the money
+		return map[string]string{"charge": "charge", "payment_intent": "payment_intent"}
 	}
 	return nil
 }

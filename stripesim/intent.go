@@ -2,6 +2,8 @@ package stripesim
 
 import (
 	"time"
+
+	"payonce/stripesim/control"
 )
 
 // States of a payment intent.
@@ -56,7 +58,8 @@ type intent struct {
 	Challenge          string   // the payer's latest challenge; that of an earlier attempt is stale
 	ChallengeURL       string   // its page
 	OffSession         bool
-	Authenticated      bool // the payer passed a challenge that waits for a second confirm
+	Multicapture       string // request_multicapture: "", if_available or never
+	Authenticated      bool   // the payer passed a challenge that waits for a second confirm
 
 	DueAt   int64
 	DueWhat string
@@ -66,7 +69,12 @@ type intent struct {
 	UpdatesSince int64 // begin of the hour in which Updates are counted
 	Updates      int
 
+	Refunds    []string            // ids, oldest first
+	Disputes   []string            // ids, oldest first
+	NextRefund *control.RefundPlan // what becomes of the next refund; nil = as its payment method does
+
 	Captured, Refunded, Disputed, Reinstated, Fees    int64
+	SettledFees                                       map[string]int64 // fees in other currencies than Currency
 	ConfirmsExecuted, PayerConfirms, CapturesExecuted int
 	ChargesSucceeded, ChargesFailed                   int
 }
@@ -191,7 +199,11 @@ func methodOptions(in *intent) map[string]any {
 	for _, kind := range in.PaymentMethodTypes {
 		switch kind {
 		case card:
-			options[kind] = map[string]any{"installments": nil, "mandate_options": nil, "network": nil, "request_three_d_secure": "automatic"}
+			of := map[string]any{"installments": nil, "mandate_options": nil, "network": nil, "request_three_d_secure": "automatic"}
+			if in.Multicapture != "" {
+				of["request_multicapture"] = in.Multicapture
+			}
+			options[kind] = of
 		case usBankAccount:
 			options[kind] = map[string]any{"verification_method": "automatic"}
 		case sepaDebit:

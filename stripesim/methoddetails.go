@@ -10,9 +10,14 @@ type wireCard struct {
 	Fingerprint   string        `json:"fingerprint"`
 	Funding       string        `json:"funding"`
 	Last4         string        `json:"last4"`
-	Network       string        `json:"network,omitempty"`  // of a charge
-	Networks      *wireNetworks `json:"networks,omitempty"` // of a payment method
+	Multicapture  *wireStatus   `json:"multicapture,omitempty"` // of a hold
+	Network       string        `json:"network,omitempty"`      // of a charge
+	Networks      *wireNetworks `json:"networks,omitempty"`     // of a payment method
 	Wallet        *string       `json:"wallet"`
+}
+
+type wireStatus struct {
+	Status string `json:"status"`
 }
 
 type wireNetworks struct {
@@ -60,7 +65,12 @@ func methodDetails(test testMethod, c *charge) wireMethodDetails {
 		return details
 	}
 	details.Card.Network = test.Brand
-	details.Card.CaptureBefore = orNil(c.CaptureBefore)
+	if c.CaptureBefore != 0 {
+		details.Card.CaptureBefore, details.Card.Multicapture = orNil(c.CaptureBefore), &wireStatus{"unavailable"}
+	}
+	if c.Multicapture {
+		details.Card.Multicapture = &wireStatus{"available"}
+	}
 	return details
 }
 

@@ -3,6 +3,8 @@ package stripesim
 import (
 	"strings"
 	"time"
+
+	"payonce/stripesim/control"
 )
 
 // behaviour is what a payment method does when it is charged.
@@ -16,6 +18,9 @@ const (
 	bounces    behaviour = "bounces"    // processing for days, then fails
 	stays      behaviour = "stays"      // processing until somebody ends it
 )
+
+// laterS is when a refund to one of Stripe's test cards changes, in seconds. Stripe says later, without a number.
+const laterS = 3 * secondsPerDay
 
 // decline is how a charge fails.
 type decline struct {
@@ -31,7 +36,8 @@ type testMethod struct {
 	Brand     string // of a card
 	Country   string // of a bank account
 	Last4     string
-	Delay     time.Duration // of a bank debit: how long it stays in processing; 0 = until somebody ends it
+	Refund    control.RefundPlan // what becomes of a refund; the zero value succeeds
+	Delay     time.Duration      // of a bank debit: how long it stays in processing; 0 = until somebody ends it
 }
 
 // method is a payment method made from a test one. It never changes.
@@ -66,6 +72,11 @@ func findTestMethod(token string) (testMethod, bool) {
 		return testMethod{Behaviour: pays, Kind: card, Brand: "mastercard", Last4: "4444"}, true
 	case "pm_card_amex":
 		return testMethod{Behaviour: pays, Kind: card, Brand: "amex", Last4: "8431"}, true
+	case "pm_card_pendingRefund":
+		return testMethod{Behaviour: pays, Kind: card, Brand: "visa", Last4: "7726", Refund: control.RefundPlan{Status: pending, AfterS: laterS}}, true
+	case "pm_card_refundFail":
+		return testMethod{Behaviour: pays, Kind: card, Brand: "visa", Last4: "5126",
+			Refund: control.RefundPlan{Status: succeeded, AfterS: laterS, Then: failed, FailureReason: "expired_or_canceled_card"}}, true
 	case "pm_card_authenticationRequired", "pm_card_threeDSecure2Required", "pm_card_threeDSecureRequired":
 		return testMethod{Behaviour: challenges, Kind: card, Brand: "visa", Last4: "3220",
 			Decline: decline{"authentication_required", "authentication_required", "Your card was declined. This transaction requires authentication."}}, true

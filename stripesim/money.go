@@ -67,24 +67,36 @@ func listed(list, currency string) bool { return strings.Contains(list, " "+curr
 // readCurrency returns the currency in lower case, or a fault of the parameters.
 func readCurrency(p *params, sent string) string {
 	currency := strings.ToLower(sent)
-	if len(currency) == 3 && (listed(twoDecimal, currency) || listed(zeroDecimal, currency) ||
-		listed(threeDecimal, currency) || listed(wholeUnits, currency)) {
+	if isCurrency(currency) {
 		return currency
 	}
 	p.fail(invalidRequest("", "Invalid currency: "+currency+".", "currency"))
 	return ""
 }
 
+// isCurrency says whether a word in lower case is a currency.
+func isCurrency(word string) bool {
+	return len(word) == 3 && (listed(twoDecimal, word) || listed(zeroDecimal, word) || listed(threeDecimal, word) || listed(wholeUnits, word))
+}
+
 // readAmount checks what needs no account: a positive integer in the currency's grain.
 func readAmount(p *params, amount int64, currency, param string) {
+	if fault := amountFault(amount, currency, param); fault != nil {
+		p.fail(fault)
+	}
+}
+
+// amountFault says what is wrong with an amount in the currency's grain, or nil.
+func amountFault(amount int64, currency, param string) *apiError {
 	switch {
 	case amount < 1:
-		p.fail(invalidRequest("parameter_invalid_integer", "This value must be greater than or equal to 1.", param))
+		return invalidRequest("parameter_invalid_integer", "This value must be greater than or equal to 1.", param)
 	case listed(wholeUnits, currency) && amount%100 != 0:
-		p.fail(invalidRequest("parameter_invalid_integer", "Invalid amount: "+strings.ToUpper(currency)+" amounts must be divisible by 100.", param))
+		return invalidRequest("parameter_invalid_integer", "Invalid amount: "+strings.ToUpper(currency)+" amounts must be divisible by 100.", param)
 	case listed(threeDecimal, currency) && amount%10 != 0:
-		p.fail(invalidRequest("parameter_invalid_integer", "Invalid amount: the last digit of "+strings.ToUpper(currency)+" amounts must be 0.", param))
+		return invalidRequest("parameter_invalid_integer", "Invalid amount: the last digit of "+strings.ToUpper(currency)+" amounts must be 0.", param)
 	}
+	return nil
 }
 
 // checkLimits checks the limits of a charge, which is part of execution.

@@ -46,8 +46,8 @@ func eventsOf(b *books) *table[*event]                    { return b.events }
 
 func showIntent(b *books, in *intent, e expansion) any { return b.renderIntent(in, e) }
 func showCharge(b *books, c *charge, e expansion) any  { return b.renderCharge(c, e) }
-func showTransaction(_ *books, t *balanceTransaction, _ expansion) any {
-	return renderBalanceTransaction(t)
+func showTransaction(b *books, t *balanceTransaction, e expansion) any {
+	return b.renderBalanceTransaction(t, e)
 }
 
 func prepareGetIntent(c *call, p *params) effect {
@@ -90,20 +90,22 @@ func prepareGetTransaction(c *call, p *params) effect {
 	return lookup(c, p, "balance_transaction", "balance_transaction", transactionsOf, showTransaction)
 }
 
-// prepareListTransactions is GET /v1/balance_transactions. With source only that charge's are looked at.
+// prepareListTransactions is GET /v1/balance_transactions. With source only those of that object are looked at.
 func prepareListTransactions(c *call, p *params) effect {
 	source, ofSource := p.text("source")
 	kind, _ := p.text("type")
 	currency, _ := p.text("currency")
+	payout, ofPayout := p.text("payout")
 	keep := func(t *balanceTransaction) bool {
-		return (!ofSource || t.Source == source) && (kind == "" || t.Kind == kind) && (currency == "" || t.Currency == currency)
+		return (!ofSource || t.Source == source) && (kind == "" || t.Kind == kind) && (currency == "" || t.Currency == currency) &&
+			(!ofPayout || t.Payout == payout)
 	}
 	from := transactionsOf
 	if ofSource {
 		from = func(b *books) *table[*balanceTransaction] {
 			own := newTable[*balanceTransaction](b.transactions.bucket)
-			if ch, found := b.charges.find(c.who.scope, source); found && ch.BalanceTransaction != "" {
-				own.file(b.transactions.byID[ch.BalanceTransaction])
+			for _, id := range b.movedBy(c.who.scope, source) {
+				own.file(b.transactions.byID[id])
 			}
 			return own
 		}
@@ -111,15 +113,23 @@ func prepareListTransactions(c *call, p *params) effect {
 	return listing("/v1/balance_transactions", "balance_transaction", p, from, keep, showTransaction)
 }
 
-// prepareListRefunds is GET /v1/refunds: this core makes no refunds.
-func prepareListRefunds(_ *call, p *params) effect {
-	readListQuery(p)
-	p.text("charge")
-	p.text("payment_intent")
-	p.array("expand")
-	return func(*transition) (any, *apiError) {
-		return wireList{Object: "list", Data: []any{}, URL: "/v1/refunds"}, nil
+// movedBy names the balance transactions whose source an object is, oldest first.
+func (b *books) movedBy(s scope, source string) []string {
+	if c, found := b.charges.find(s, source); found {
+		return c.Transactions
 	}
+	if d, found := b.disputes.find(s, source); found {
+		return d.Transactions
+	}
+	var ids []string
+	if r, found := b.refunds.find(s, source); found {
+		for _, id := range []string{r.BalanceTransaction, r.FailureBalanceTransaction} {
+			if id != "" {
+				ids = append(ids, id)
+			}
+		}
+	}
+	return ids
 }
 
 func (tw *Twin) prepareGetEvent(c *call, p *params) effect {

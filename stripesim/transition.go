@@ -95,6 +95,14 @@ func (t *transition) bucketOf(row record) string {
 		return t.books.intents.bucket
 	case *charge:
 		return t.books.charges.bucket
+	case *refund:
+		return t.books.refunds.bucket
+	case *dispute:
+		return t.books.disputes.bucket
+	case *lateCapture:
+		return t.books.late.bucket
+	case *account:
+		return t.books.accounts.bucket
 	case *balanceTransaction:
 		return t.books.transactions.bucket
 	case *method:

@@ -100,10 +100,13 @@ type Book struct {
 	Currency         string            `json:"currency"`
 	AmountReceived   int64             `json:"amount_received"`
 	Captured         int64             `json:"captured"`
-	Refunded         int64             `json:"refunded"`
-	Disputed         int64             `json:"disputed"`
-	Reinstated       int64             `json:"reinstated"`
-	Fees             int64             `json:"fees"`
+	Refunded         int64             `json:"refunded"`               // by refunds that the balance paid and that neither failed nor were canceled
+	Disputed         int64             `json:"disputed"`               // ever withdrawn by disputes, without fees
+	Reinstated       int64             `json:"reinstated"`             // of that given back
+	Fees             int64             `json:"fees"`                   // of every kind, as far as they are booked in Currency
+	SettledFees      map[string]int64  `json:"settled_fees,omitempty"` // those booked in another currency, by currency
+	Refunds          []Refund          `json:"refunds,omitempty"`
+	Disputes         []Dispute         `json:"disputes,omitempty"`
 	ConfirmsExecuted int               `json:"confirms_executed"` // attempts begun through the API, declines included
 	PayerConfirms    int               `json:"payer_confirms"`    // attempts begun by the payer, without a key of ours
 	CapturesExecuted int               `json:"captures_executed"`
@@ -163,7 +166,15 @@ type Endpoint struct {
 	Connect       bool     `json:"connect,omitempty"`        // with Account: the events of its connected accounts too
 	Livemode      *bool    `json:"livemode,omitempty"`       // null = both modes
 	EnabledEvents []string `json:"enabled_events,omitempty"` // globs; empty = all
+	RefundFeed    string   `json:"refund_feed,omitempty"`    // how refunds are told of: one of the Feed constants; empty = FeedBoth
 }
+
+// What an endpoint hears of refunds, which Stripe has changed with its API versions. charge.refunded comes in each.
+const (
+	FeedLegacy = "legacy" // charge.refund.updated
+	FeedRefund = "refund" // refund.created, refund.updated, refund.failed
+	FeedBoth   = "both"
+)
 
 // Points at which a Hold stops a request.
 const (
