@@ -121,6 +121,11 @@ func HoldPostingKey(payment payments.PaymentID) PostingKey {
 	return PostingKey("payment/" + payment.String() + "/hold")
 }
 
+// HoldLeftPostingKey is `payment/<id>/hold/<left>`: what is held falls to an amount once.
+func HoldLeftPostingKey(payment payments.PaymentID, left int64) PostingKey {
+	return PostingKey(fmt.Sprintf("payment/%s/hold/%d", payment, left))
+}
+
 // RefundOutPostingKey is `refund/<id>/out`; RefundBackPostingKey its reversal.
 func RefundOutPostingKey(refund uuid.UUID) PostingKey {
 	return PostingKey("refund/" + refund.String() + "/out")
@@ -139,6 +144,22 @@ func FeePostingKey(balanceTransaction string) PostingKey {
 // DisputePostingKey is `dispute/<id>/<balance transaction>`.
 func DisputePostingKey(dispute, balanceTransaction string) PostingKey {
 	return PostingKey("dispute/" + dispute + "/" + balanceTransaction)
+}
+
+// DisputeLostPostingKey is `dispute/<id>/lost`.
+func DisputeLostPostingKey(dispute string) PostingKey { return PostingKey("dispute/" + dispute + "/lost") }
+
+// FXPostingKey is `fx/<balance transaction>`: the exchange of what settled in another currency.
+func FXPostingKey(balanceTransaction string) PostingKey { return PostingKey("fx/" + balanceTransaction) }
+
+// PayoutOutPostingKey is `payout/<id>/out`; PayoutBackPostingKey its reversal.
+func PayoutOutPostingKey(payout uuid.UUID) PostingKey {
+	return PostingKey("payout/" + payout.String() + "/out")
+}
+
+// PayoutBackPostingKey is `payout/<id>/back`.
+func PayoutBackPostingKey(payout uuid.UUID) PostingKey {
+	return PostingKey("payout/" + payout.String() + "/back")
 }
 
 // ReversePostingKey is `reverse/<journal>`; with a part from 1, `reverse/<journal>/<part>`.

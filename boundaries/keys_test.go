@@ -55,6 +55,11 @@ func TestDerivedKeysAreWireFormat(t *testing.T) {
 		"posting: reverse":              string(boundaries.ReversePostingKey(endpoint, 0)),
 		"posting: reverse in parts":     string(boundaries.ReversePostingKey(endpoint, 2)),
 		"posting: suspense":             string(boundaries.SuspensePostingKey("ch_1", 1000)),
+		"posting: hold falls":           string(boundaries.HoldLeftPostingKey(payment, 400)),
+		"posting: dispute lost":         string(boundaries.DisputeLostPostingKey("dp_1")),
+		"posting: fx":                   string(boundaries.FXPostingKey("txn_1")),
+		"posting: payout out":           string(boundaries.PayoutOutPostingKey(endpoint)),
+		"posting: payout back":          string(boundaries.PayoutBackPostingKey(endpoint)),
 		"workflow":                      boundaries.PaymentWorkflowID(payment),
 		"workflow: sync":                boundaries.SyncWorkflowID(payment),
 	}

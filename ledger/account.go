@@ -3,6 +3,7 @@ package ledger
 import (
 	"fmt"
 	"path"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -24,6 +25,41 @@ const (
 	SuspenseMoney    AccountName = "suspense"          // free: money of an object that fits no payment
 )
 
+// The pending side: what a hold would bring if it were captured. Nobody owes it yet, so no balance of the posted side knows it.
+const (
+	StripeReceivablePending AccountName = "stripe:receivable:pending" // free: what Stripe would hold for the tenant
+	MerchantBalancePending  AccountName = "merchant:balance:pending"  // free: what would be owed to the merchant
+)
+
+// pending tells whether the account is of the pending side.
+func (n AccountName) pending() bool {
+	return n == StripeReceivablePending || n == MerchantBalancePending
+}
+
+// Wallet names a destination's account: what is owed to an owner through a network. A payment may send its money there.
+func Wallet(owner, network string) AccountName { return AccountName("wallet:" + owner + ":" + network) }
+
+// Bounds of a wallet's names, in bytes.
+const (
+	maxWalletOwner   = 128
+	maxWalletNetwork = 32
+)
+
+// wallet tells whether the account is a wallet: an owner of letters, digits, dots, dashes and underscores, and a network of the same without
+// capitals and dots.
+func (n AccountName) wallet() bool {
+	name, is := strings.CutPrefix(string(n), "wallet:")
+	owner, network, both := strings.Cut(name, ":")
+	small := func(r rune) bool { return r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' || r == '_' }
+	wide := func(r rune) bool { return small(r) || r >= 'A' && r <= 'Z' || r == '.' }
+	return is && both && len(owner) <= maxWalletOwner && len(network) <= maxWalletNetwork && consistsOf(owner, wide) && consistsOf(network, small)
+}
+
+// consistsOf tells whether the text has letters, and only permitted ones.
+func consistsOf(text string, permitted func(rune) bool) bool {
+	return text != "" && strings.IndexFunc(text, func(r rune) bool { return !permitted(r) }) < 0
+}
+
 // FX names the account through which money of one currency becomes another: it holds both legs, each in its own currency.
 func FX(from, to payments.Currency) AccountName {
 	return AccountName(fmt.Sprintf("fx:%s:%s", from, to))
@@ -44,8 +80,11 @@ func KindOf(name AccountName) (Kind, error) {
 	switch name {
 	case MerchantBalance:
 		return Guarded, nil
-	case StripeReceivable, StripeFees, DisputesHeld, DisputesLost, BankSettlement, SuspenseMoney:
+	case StripeReceivable, StripeFees, DisputesHeld, DisputesLost, BankSettlement, SuspenseMoney, StripeReceivablePending, MerchantBalancePending:
 		return Free, nil
+	}
+	if name.wallet() {
+		return Guarded, nil
 	}
 	if matched, err := path.Match("fx:[a-z][a-z][a-z]:[a-z][a-z][a-z]", string(name)); err == nil && matched {
 		return Free, nil

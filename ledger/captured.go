@@ -16,13 +16,14 @@ type Capture struct {
 	Currency      payments.Currency // of the amounts
 	NewTotal      int64             // Stripe's running amount_captured of the charge, minor units
 	PreviousTotal int64             // what is posted already; read under the payment's lock
+	Destinations  Shares            // who gets it, as the payment says; zero: the merchant all of it
 	Source        string            // what brought the fact
 	EffectiveAt   time.Time         // when Stripe took it
 }
 
-// Captured books what a charge took since the last total: Stripe owes it to us, we owe it to the merchant. It books the difference under a
-// key that names the new total, so each total is reached once, whichever fact brings it. It answers false, and nothing to post, when the
-// total is not above what is posted: that repeat counts as suppressed.
+// Captured books what a charge took since the last total: Stripe owes it to us, and we to the merchant or to each destination its part. It books the
+// difference under a key that names the new total, so each total is reached once, whichever fact brings it. It answers false, and nothing to post,
+// when the total is not above what is posted: that repeat counts as suppressed.
 func Captured(c Capture) (Posting, bool) {
 	if c.NewTotal <= c.PreviousTotal {
 		return Posting{}, false
@@ -36,9 +37,7 @@ func Captured(c Capture) (Posting, bool) {
 		Source:      c.Source,
 		Memo:        fmt.Sprintf("charge %s captured %d in all", c.Charge, c.NewTotal),
 		EffectiveAt: c.EffectiveAt,
-		Entries: []Entry{
-			{Account: StripeReceivable, Amount: difference, Currency: c.Currency},
-			{Account: MerchantBalance, Amount: -difference, Currency: c.Currency},
-		},
+		Entries: append([]Entry{{Account: StripeReceivable, Amount: difference, Currency: c.Currency}},
+			entries(c.Destinations.Between(c.PreviousTotal, c.NewTotal), -1, c.Currency)...),
 	}, true
 }

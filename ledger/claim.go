@@ -36,14 +36,23 @@ func claimsOf(postings []Posting) ([]*claim, error) {
 	return claims, nil
 }
 
-// inOrder are the claims in the order of their unique keys.
+// inOrder are the claims in the order of their unique keys, those that resolve a journal last: what they resolve may be among the first. A key always
+// resolves or never does, so this is one order for all transactions.
 func inOrder(claims []*claim) []*claim {
 	if len(claims) == 1 {
 		return claims
 	}
 	return slices.SortedStableFunc(slices.Values(claims), func(a, b *claim) int {
-		return cmp.Or(bytes.Compare(a.Tenant.UUID[:], b.Tenant.UUID[:]), cmp.Compare(a.Key, b.Key))
+		return cmp.Or(cmp.Compare(a.rank(), b.rank()), bytes.Compare(a.Tenant.UUID[:], b.Tenant.UUID[:]), cmp.Compare(a.Key, b.Key))
 	})
+}
+
+// rank is 1 for a claim that needs another journal to stand, else 0.
+func (c *claim) rank() int {
+	if c.Resolves == "" {
+		return 0
+	}
+	return 1
 }
 
 func allTaken(claims []*claim) bool {
@@ -60,20 +69,47 @@ func (c *claim) queue(batch *pgx.Batch) {
 	if c.Memo != "" {
 		memo = &c.Memo
 	}
-	arguments := make([]any, 0, 9+3*len(c.Entries))
+	arguments := make([]any, 0, 10+3*len(c.Entries))
 	arguments = append(arguments, c.journal, c.Tenant.UUID, string(c.Key), c.Rule, c.hash, payment, c.Source, memo, c.EffectiveAt)
 	for i, entry := range c.Entries {
 		arguments = append(arguments, c.accounts[i], entry.Amount, string(entry.Currency))
 	}
-	batch.Queue(claimStatement(len(c.Entries)), arguments...).Exec(func(tag pgconn.CommandTag) error {
+	insert := insertPosted
+	switch {
+	case c.Resolves != "":
+		insert = insertResolving(c.Phase, len(arguments)+1)
+		arguments = append(arguments, string(c.Resolves))
+	case c.Phase == Pending:
+		insert = insertPending
+	}
+	batch.Queue(claimStatement(insert, len(c.Entries)), arguments...).Exec(func(tag pgconn.CommandTag) error {
 		c.taken = tag.RowsAffected() > 0
 		return nil
 	})
 }
 
+// insertPosted inserts a journal of the first nine parameters: nearly all are this.
+const insertPosted = `INSERT INTO payonce.ledger_journals
+				(id, tenant, posting_key, rule, content_hash, phase, payment, source, memo, effective_at, booked_at)
+			VALUES ($1, $2, $3, $4, $5, 'posted', $6, $7, $8, $9, payonce.clock())`
+
+// insertPending inserts the journal of a hold.
+const insertPending = `INSERT INTO payonce.ledger_journals
+				(id, tenant, posting_key, rule, content_hash, phase, payment, source, memo, effective_at, booked_at)
+			VALUES ($1, $2, $3, $4, $5, 'pending', $6, $7, $8, $9, payonce.clock())`
+
+// insertResolving inserts a journal that resolves the one whose posting key is the parameter of that number, and nothing when there is none.
+func insertResolving(phase Phase, parameter int) string {
+	return `INSERT INTO payonce.ledger_journals
+				(id, tenant, posting_key, rule, content_hash, phase, resolves, payment, source, memo, effective_at, booked_at)
+			SELECT $1::uuid, $2::uuid, $3::text, $4::text, $5::bytea, '` + phase.String() + `', earlier.id, $6::uuid, $7::text, $8::text, $9::timestamptz,
+				payonce.clock()
+			FROM payonce.ledger_journals earlier WHERE earlier.tenant = $2 AND earlier.posting_key = $` + strconv.Itoa(parameter) + `::text`
+}
+
 // claimStatement claims the key of a journal with that many entries and inserts them. The epoch is the columns' default. An entry is a row of VALUES:
 // arrays to unnest would cost a posting of two entries a twentieth more, and nearly all have two, so that few statements are ever prepared.
-func claimStatement(entries int) string {
+func claimStatement(insert string, entries int) string {
 	values := make([]byte, 0, 64*entries)
 	for i := range entries {
 		if i > 0 {
@@ -88,9 +124,7 @@ func claimStatement(entries int) string {
 	}
 	return `
 		WITH claimed AS (
-			INSERT INTO payonce.ledger_journals
-				(id, tenant, posting_key, rule, content_hash, phase, payment, source, memo, effective_at, booked_at)
-			VALUES ($1, $2, $3, $4, $5, 'posted', $6, $7, $8, $9, payonce.clock())
+			` + insert + `
 			ON CONFLICT (tenant, posting_key) DO NOTHING
 			RETURNING id
 		)

@@ -16,8 +16,18 @@ var (
 	ErrUnknownAccount = errors.New("no such account in the chart")
 	// ErrInvalidPosting says that a posting lacks what every posting needs.
 	ErrInvalidPosting = errors.New("invalid posting")
+	// ErrInvalidShares says that money cannot be divided so.
+	ErrInvalidShares = errors.New("invalid shares")
 	// ErrInsufficient says that a decision would take more than is available; see InsufficientError for how much is.
 	ErrInsufficient = errors.New("insufficient balance")
+)
+
+// Refusals of the database's state.
+var (
+	// ErrNothingToResolve says that the journal that a posting resolves is not posted. Postings beside it may be: roll back.
+	ErrNothingToResolve = errors.New("the journal to resolve is not posted")
+	// ErrNotReversible says that a journal cannot be reversed, or not by so much; nothing is posted.
+	ErrNotReversible = errors.New("not reversible")
 )
 
 // InsufficientError refuses a decision, with the amounts in minor units. It is ErrInsufficient.

@@ -26,6 +26,8 @@ type Result struct {
 //
 // It needs READ COMMITTED: it reads back, in a new statement, what another transaction committed meanwhile. One round trip; one more when a key
 // was taken, and one more when a posting lowers a guarded account. Errors: the refusals of errors.go, or the database's.
+//
+// A posting may resolve another one of the same call, which itself resolves none.
 func Post(ctx context.Context, tx pgx.Tx, postings ...Posting) ([]Result, error) {
 	return PostWith(ctx, tx, &pgx.Batch{}, postings...)
 }
@@ -90,6 +92,9 @@ func judge(claims []*claim, stored []standing, red [][]AccountName) ([]Result, e
 			continue
 		}
 		journal, found := byIdentity[identityOf(claim.Posting)]
+		if !found && claim.Resolves != "" {
+			return nil, fmt.Errorf("post %s: %w: %s", claim.Key, ErrNothingToResolve, claim.Resolves)
+		}
 		if !found {
 			return nil, fmt.Errorf("post %s: the claim left no journal (the transaction must be READ COMMITTED)", claim.Key)
 		}

@@ -19,6 +19,8 @@ type Posting struct {
 	Tenant      payments.TenantID
 	Key         boundaries.PostingKey // names the effect; unique within the tenant for ever
 	Rule        string                // the rule that made it, for instance "captured"
+	Phase       Phase                 // zero: posted
+	Resolves    boundaries.PostingKey // the earlier journal that this one posts, voids or reverses; empty: none. The rule decides it, as it does the phase
 	Payment     *payments.PaymentID   // nil when the money belongs to no payment
 	Source      string                // what brought the fact: answer, event, poll, …
 	Memo        string                // for people; may be empty
@@ -39,7 +41,7 @@ func (p Posting) Validate() error {
 	switch {
 	case p.Tenant == payments.TenantID{}:
 		return fmt.Errorf("%w: no tenant", ErrInvalidPosting)
-	case len(p.Key) == 0 || len(p.Key) > 500:
+	case len(p.Key) == 0 || len(p.Key) > maxKey:
 		return fmt.Errorf("%w: key of %d bytes", ErrInvalidPosting, len(p.Key))
 	case p.Rule == "" || p.Source == "":
 		return fmt.Errorf("%w: %s has no rule or source", ErrInvalidPosting, p.Key)
@@ -55,6 +57,9 @@ func (p Posting) Validate() error {
 		if entry.Amount == 0 {
 			return fmt.Errorf("%w: %s has an entry of zero", ErrInvalidPosting, p.Key)
 		}
+	}
+	if err := p.validatePhase(); err != nil {
+		return err
 	}
 	if p.mirrored() {
 		return nil
@@ -79,6 +84,9 @@ func (p Posting) mirrored() bool {
 	return len(p.Entries) == 2 && p.Entries[0].Currency == p.Entries[1].Currency && p.Entries[0].Amount == -p.Entries[1].Amount &&
 		p.Entries[0].Amount != math.MinInt64
 }
+
+// maxKey bounds a posting key, in bytes.
+const maxKey = 500
 
 // maxEntries bounds a journal: line numbers are smallint and one statement carries them all.
 const maxEntries = 1000
