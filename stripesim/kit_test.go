@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -312,3 +313,6 @@ func (h *hook) kinds() []string {
 	}
 	return kinds
 }
+
+// numeral writes a JSON number as an integer.
+func numeral(number any) string { return strconv.FormatInt(int64(number.(float64)), 10) }

@@ -147,8 +147,3 @@ func TestFeeIsRoundedHalfUp(t *testing.T) {
 		require.Equal(t, fee, b.book(answer.json("id").(string)).Fees, amount)
 	}
 }
-
-func TestRefundsAreEmpty(t *testing.T) {
-	b := start(t)
-	require.Empty(t, ids(t, b.get("/v1/refunds?limit=3")))
-}
