@@ -147,10 +147,14 @@ func DisputePostingKey(dispute, balanceTransaction string) PostingKey {
 }
 
 // DisputeLostPostingKey is `dispute/<id>/lost`.
-func DisputeLostPostingKey(dispute string) PostingKey { return PostingKey("dispute/" + dispute + "/lost") }
+func DisputeLostPostingKey(dispute string) PostingKey {
+	return PostingKey("dispute/" + dispute + "/lost")
+}
 
 // FXPostingKey is `fx/<balance transaction>`: the exchange of what settled in another currency.
-func FXPostingKey(balanceTransaction string) PostingKey { return PostingKey("fx/" + balanceTransaction) }
+func FXPostingKey(balanceTransaction string) PostingKey {
+	return PostingKey("fx/" + balanceTransaction)
+}
 
 // PayoutOutPostingKey is `payout/<id>/out`; PayoutBackPostingKey its reversal.
 func PayoutOutPostingKey(payout uuid.UUID) PostingKey {
