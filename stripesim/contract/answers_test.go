@@ -122,6 +122,8 @@ func (d *driver) everything() {
 	d.challenges()
 	d.debits()
 	d.holders()
+	d.refunds()
+	d.disputes()
 	d.refusals()
 	d.lists()
 }
@@ -177,6 +179,54 @@ func (d *driver) holders() {
 	d.get(path, "")
 }
 
+func (d *driver) refunds() {
+	paid := strings.TrimPrefix(d.create("confirm=true&payment_method=pm_card_visa&receipt_email=a%40shop.example"), intents+"/")
+	for _, plan := range []control.RefundPlan{
+		{Status: "succeeded"}, {Status: "pending"}, {Status: "pending", Unfunded: true}, {Status: "requires_action"}, {Status: "failed"},
+		{Status: "succeeded", AfterS: 1, Then: "failed"},
+	} {
+		_, err := d.ctl.PlanRefund(d.t.Context(), paid, plan)
+		require.NoError(d.t, err)
+		made := d.post("/v1/refunds", "amount=100&payment_intent="+paid+"&reason=duplicate&metadata[k]=v")
+		d.post("/v1/refunds/"+made["id"].(string), "metadata[k]=w")
+		d.post("/v1/refunds/"+made["id"].(string)+"/cancel", "")
+		d.now.advance(time.Second)
+		d.get("/v1/refunds/"+made["id"].(string), "expand[]=balance_transaction&expand[]=failure_balance_transaction&expand[]=charge&expand[]=payment_intent")
+	}
+	d.post("/v1/refunds", "amount=10000&payment_intent="+paid)
+	d.post("/v1/refunds", "payment_intent="+paid)
+	d.post("/v1/refunds", "payment_intent="+paid)
+	debit := strings.TrimPrefix(d.create("confirm=true&payment_method=pm_usBankAccount_success"), intents+"/")
+	d.now.advance(4 * 24 * time.Hour)
+	d.post("/v1/refunds", "payment_intent="+debit)
+	held := d.create("capture_method=manual&confirm=true&payment_method=pm_card_visa&payment_method_options[card][request_multicapture]=if_available")
+	for _, form := range []string{"amount_to_capture=100&final_capture=false", "amount_to_capture=100&final_capture=false", "amount_to_capture=0"} {
+		d.post(held+"/capture", form+"&expand[]=latest_charge.balance_transaction")
+	}
+}
+
+func (d *driver) disputes() {
+	account := control.Account{ID: "acct_contract", SettlementCurrency: "eur", RateNumerator: 9, RateDenominator: 10, BalanceLagS: 1}
+	_, err := d.ctl.SetAccount(d.t.Context(), account)
+	require.NoError(d.t, err)
+	for _, status := range []string{"won", "lost", "warning_closed"} {
+		paid := strings.TrimPrefix(d.create("confirm=true&payment_method=pm_card_visa"), intents+"/")
+		how := control.OpenDispute{}
+		if status == "warning_closed" {
+			how.Status = "warning_needs_response"
+		}
+		opened, err := d.ctl.OpenDispute(d.t.Context(), paid, how)
+		require.NoError(d.t, err)
+		_, err = d.ctl.UpdateDispute(d.t.Context(), opened.ID, control.UpdateDispute{Evidence: true})
+		require.NoError(d.t, err)
+		_, err = d.ctl.CloseDispute(d.t.Context(), opened.ID, control.CloseDispute{Status: status})
+		require.NoError(d.t, err)
+		d.now.advance(time.Second)
+		d.get("/v1/disputes/"+opened.ID, "expand[]=charge&expand[]=payment_intent")
+		d.post("/v1/refunds", "payment_intent="+paid)
+	}
+}
+
 func (d *driver) refusals() {
 	d.send(http.MethodPost, intents, "amount=2000&currency=usd", "k")
 	d.send(http.MethodPost, intents, "amount=2001&currency=usd", "k")
@@ -202,7 +252,9 @@ func (d *driver) lists() {
 	d.get("/v1/charges", "limit=100")
 	transactions := d.get("/v1/balance_transactions", "limit=100")["data"].([]any)
 	d.get("/v1/balance_transactions/"+transactions[0].(map[string]any)["id"].(string), "")
-	d.get("/v1/refunds", "")
+	d.get("/v1/refunds", "limit=100&expand[]=data.charge")
+	d.get("/v1/disputes", "limit=100&expand[]=data.charge")
+	d.get("/v1/balance_transactions", "limit=100&expand[]=data.source.payment_intent")
 	after := ""
 	for more := true; more; {
 		page := d.get("/v1/events", "limit=100"+after)

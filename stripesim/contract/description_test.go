@@ -55,6 +55,12 @@ func templateOf(path string) string {
 			words[i] = "{charge}"
 		case prefix == "cus":
 			words[i] = "{customer}"
+		case prefix == "re" || prefix == "pyr":
+			words[i] = "{refund}"
+		case prefix == "dp":
+			words[i] = "{dispute}"
+		case prefix == "po":
+			words[i] = "{payout}"
 		case prefix == "txn" || prefix == "evt":
 			words[i] = "{id}"
 		}
