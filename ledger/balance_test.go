@@ -82,6 +82,7 @@ func TestPositionsOfAPaymentSumItsJournals(t *testing.T) {
 	require.Equal(t, []ledger.Position{
 		{Account: ledger.MerchantBalance, Currency: "usd", Amount: -250}, {Account: ledger.StripeReceivable, Currency: "usd", Amount: 250},
 	}, positions)
+	require.Equal(t, []bool{false, true}, []bool{positions[0].AtStripe(), positions[1].AtStripe()})
 }
 
 func TestCapturesPostTheDifference(t *testing.T) {

@@ -34,6 +34,9 @@ func TestHoldStandsOnThePendingSideAlone(t *testing.T) {
 	require.Zero(t, b.balance(ledger.MerchantBalance, "usd"))
 	_, err := b.post(b.payOut("payout/1", 1))
 	require.ErrorIs(t, err, ledger.ErrInsufficient, "what is held is not available")
+	positions, err := ledger.Positions(t.Context(), b.pool, boundaries.PaymentID(b.tenant, "ch_1", 1))
+	require.NoError(t, err)
+	require.Empty(t, positions, "nothing moved")
 }
 
 // 1000 are held; 300 and 300 are captured, the rest is released: each fact comes twice.

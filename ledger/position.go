@@ -16,16 +16,20 @@ type Position struct {
 	Amount   int64 // minor units, debits minus credits
 }
 
-// Positions sums the payment's entries by account and currency, from the entries themselves and sorted by both; none when nothing was
-// posted. A sum beyond 64 bits is payments.ErrOverflow.
+// AtStripe tells whether the position is what Stripe holds for us of the payment: captured, less refunded, disputed and known fees, in the currency in
+// which it is held. That is the receivable alone.
+func (p Position) AtStripe() bool { return p.Account == StripeReceivable }
+
+// Positions sums the payment's entries by account and currency, from the entries themselves and sorted by both; none when nothing was posted. What is
+// held only is left out. A sum beyond 64 bits is payments.ErrOverflow.
 func Positions(ctx context.Context, db Querier, payment payments.PaymentID) ([]Position, error) {
 	found, err := db.Query(ctx, `
 		SELECT a.name, e.currency, sum(e.amount)::text
 		FROM payonce.ledger_journals j
 		JOIN payonce.ledger_entries e ON e.journal = j.id
 		JOIN payonce.ledger_accounts a ON a.id = e.account
-		WHERE j.payment = $1
-		GROUP BY a.name, e.currency ORDER BY a.name, e.currency`, payment.UUID)
+		WHERE j.payment = $1 AND a.name <> ALL($2)
+		GROUP BY a.name, e.currency ORDER BY a.name, e.currency`, payment.UUID, []string{string(StripeReceivablePending), string(MerchantBalancePending)})
 	if err != nil {
 		return nil, fmt.Errorf("read positions of payment %s: %w", payment, err)
 	}
