@@ -94,6 +94,7 @@ func (a *App) loops(state *temporal) []recovery.Loop {
 	applier := &recovery.Applier{Pool: a.System, Sealer: a.Sealer, Activities: a.Activities, Timing: durations, Log: a.Log}
 	poller := &recovery.Poller{Pool: a.System, Activities: a.Activities, Timing: durations, Log: a.Log}
 	abandoner := &recovery.Abandoner{Pool: a.System, Activities: a.Activities}
+	fees := &recovery.Fees{Pool: a.System, Activities: a.Activities, Timing: durations, Log: a.Log}
 	return []recovery.Loop{
 		{Name: "relay", Every: durations.LoopEvery, Nudge: next, Log: a.Log, Work: func(ctx context.Context) (int, error) {
 			woken, err := relay.Wake(ctx)
@@ -108,6 +109,7 @@ func (a *App) loops(state *temporal) []recovery.Loop {
 		}},
 		{Name: "poller", Every: durations.LoopEvery, Work: poller.Poll, Log: a.Log},
 		{Name: "abandoner", Every: durations.LoopEvery, Work: abandoner.Abandon, Log: a.Log},
+		{Name: "fees", Every: durations.FeesEvery, Work: fees.Collect, Log: a.Log},
 		{Name: "sweep", Every: durations.SweepEvery, Log: a.Log, Work: func(ctx context.Context) (int, error) {
 			touched, err := boundaries.Sweep(ctx, a.System, durations)
 			if err != nil {

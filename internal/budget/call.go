@@ -14,6 +14,8 @@ const (
 	CreateRefund  Endpoint = "refund"
 	ReadIntent    Endpoint = "read"
 	ListIntents   Endpoint = "list"
+
+	ListTransactions Endpoint = "transactions"
 )
 
 // EndpointOf is the endpoint that an operation's call goes to.

@@ -51,6 +51,9 @@ type Timing struct {
 	PollAfter     time.Duration // first poll of an open payment, then with back-off
 	PollMaximum   time.Duration
 	SweepEvery    time.Duration
+	FeesEvery     time.Duration // how often the fees of what is new at Stripe are booked
+	FeesLag       time.Duration // a balance transaction is looked at when it is this old: Stripe may list them out of order
+	FeesWait      time.Duration // one that names a payment which is not here is somebody else's when it is this old
 	WorkflowTask  time.Duration // workflow task and sticky time-out: the recovery time after a kill
 	ShutdownGrace time.Duration // a worker's stop time-out
 
@@ -84,6 +87,7 @@ func Production() Timing {
 		WakeAfter: 2 * time.Second, WakeMaximum: time.Minute, LoopEvery: 250 * time.Millisecond,
 		ParkedEvery: 5 * time.Second, ParkedMaximum: time.Hour, EventLease: time.Minute, Gather: 20 * time.Millisecond,
 		PollAfter: time.Minute, PollMaximum: time.Hour, SweepEvery: time.Minute,
+		FeesEvery: 10 * time.Second, FeesLag: 5 * time.Second, FeesWait: time.Minute,
 		WorkflowTask: 5 * time.Second, ShutdownGrace: 30 * time.Second,
 
 		Deliver: 10 * time.Second, DeliverRetry: 5 * time.Second, DeliverMaximum: 6 * time.Hour, DeliverGiveUp: 72 * time.Hour,
@@ -104,6 +108,7 @@ func Quick() Timing {
 	t.WakeAfter, t.WakeMaximum, t.LoopEvery = time.Second, 5*time.Second, 100*time.Millisecond
 	t.ParkedEvery, t.EventLease = 500*time.Millisecond, 5*time.Second
 	t.PollAfter, t.PollMaximum = 2*time.Second, 10*time.Second
+	t.FeesEvery, t.FeesLag = 365*24*time.Hour, 200*time.Millisecond // tests count journals; those about fees shrink it further
 	t.WorkflowTask, t.ShutdownGrace = 2*time.Second, 5*time.Second
 	t.Deliver, t.DeliverRetry, t.DeliverMaximum = 2*time.Second, 200*time.Millisecond, 2*time.Second
 	return t
@@ -131,6 +136,7 @@ func (t Timing) Validate() error {
 		{t.Send, t.EventLease, "Send", "EventLease"},
 		{t.ParkedEvery, t.ParkedMaximum, "ParkedEvery", "ParkedMaximum"},
 		{t.PollAfter, t.PollMaximum, "PollAfter", "PollMaximum"},
+		{t.FeesLag, t.FeesWait, "FeesLag", "FeesWait"},
 		{t.DeliverRetry, t.DeliverMaximum, "DeliverRetry", "DeliverMaximum"},
 		{t.DeliverMaximum, t.DeliverGiveUp, "DeliverMaximum", "DeliverGiveUp"},
 		{t.Lock, t.Statement, "Lock", "Statement"},
@@ -144,7 +150,7 @@ func (t Timing) Validate() error {
 				relation.nameSmall, relation.smaller, relation.nameLarge, relation.larger))
 		}
 	}
-	if t.Deliver <= 0 || t.LoopEvery <= 0 || t.SweepEvery <= 0 || t.EventLease <= 0 || t.IdleTransaction <= 0 {
+	if t.Deliver <= 0 || t.LoopEvery <= 0 || t.SweepEvery <= 0 || t.FeesEvery <= 0 || t.EventLease <= 0 || t.IdleTransaction <= 0 {
 		broken = append(broken, errors.New("every duration must be positive"))
 	}
 	return errors.Join(broken...)

@@ -22,7 +22,7 @@ type paymentRow struct {
 	Currency  string
 	UpdatedAt time.Time
 	Review    bool
-	Position  int64 // on stripe:receivable and, for known fees, fees:stripe; from the entries
+	Position  int64 // on stripe:receivable and, for known fees and what was exchanged, fees:stripe and fx:…; from the entries
 	Captured  int64
 	Confirms  int // attempts whose confirm was frozen
 	Captures  int // captures that were frozen
@@ -50,7 +50,7 @@ func (e *examiner) known(ctx context.Context, account payments.Account, books []
 		SELECT p.id, p.tenant, coalesce(p.intent_id, ''), p.status, p.amount, p.currency, p.updated_at, p.review_reason IS NOT NULL,
 			(SELECT coalesce(sum(n.amount), 0)::bigint FROM payonce.ledger_journals j
 			 JOIN payonce.ledger_entries n ON n.journal = j.id JOIN payonce.ledger_accounts a ON a.id = n.account
-			 WHERE j.payment = p.id AND j.phase = 'posted' AND a.name IN ('stripe:receivable', 'fees:stripe') AND n.currency = p.currency),
+			 WHERE j.payment = p.id AND j.phase = 'posted' AND (a.name IN ('stripe:receivable', 'fees:stripe') OR a.name LIKE 'fx:%') AND n.currency = p.currency),
 			p.amount_captured,
 			(SELECT count(DISTINCT c.attempt) FROM payonce.provider_calls c WHERE c.payment = p.id AND c.operation = 'confirm_payment'),
 			(SELECT count(DISTINCT (c.resource_id, c.attempt)) FROM payonce.provider_calls c WHERE c.payment = p.id AND c.operation = 'capture_payment')

@@ -66,7 +66,7 @@ func (e *examiner) totals(ctx context.Context, at *atStripe) error {
 	}
 	ours, err := collect[accountSum](ctx, e, `
 		SELECT a.tenant, a.currency,
-			coalesce(sum(n.amount) FILTER (WHERE a.name IN ('stripe:receivable', 'fees:stripe')), 0)::bigint,
+			coalesce(sum(n.amount) FILTER (WHERE a.name IN ('stripe:receivable', 'fees:stripe') OR a.name LIKE 'fx:%'), 0)::bigint,
 			coalesce(-sum(n.amount) FILTER (WHERE a.name = 'suspense'), 0)::bigint
 		FROM payonce.ledger_accounts a
 		JOIN payonce.ledger_entries n ON n.account = a.id JOIN payonce.ledger_journals j ON j.id = n.journal AND j.phase = 'posted'
