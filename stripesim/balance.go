@@ -18,6 +18,15 @@ type balanceTransaction struct {
 	Payout      string // the payout that paid it out
 	Description string
 	AppFee      int64 // part of Fee that went to the platform
+	AtOnce      bool  // available from the beginning
+}
+
+// availableOn is when the money can be paid out.
+func (t *balanceTransaction) availableOn() int64 {
+	if t.AtOnce {
+		return t.Created
+	}
+	return t.Created + twoDays
 }
 
 func (t *balanceTransaction) key() string      { return t.ID }
@@ -67,7 +76,7 @@ func (t *transition) enterCapture(in *intent, c *charge, amount int64) {
 	if t.books.kindOf(c) != card {
 		bt.Kind = "payment"
 	}
-	bt.Fee, bt.Description = feeOf(bt.Amount), in.Description
+	bt.Fee, bt.Description, bt.AtOnce = feeOf(bt.Amount), in.Description, t.books.methods.byID[c.PaymentMethod].test().AtOnce
 	if in.Platform != "" && in.ApplicationFee != nil {
 		bt.AppFee = bt.Rate.convert(*in.ApplicationFee)
 		bt.Fee += bt.AppFee
@@ -110,9 +119,12 @@ type wireFee struct {
 }
 
 func (b *books) renderBalanceTransaction(t *balanceTransaction, expand expansion) wireBalanceTransaction {
-	w := wireBalanceTransaction{ID: t.ID, Object: "balance_transaction", Amount: t.Amount, AvailableOn: t.Created + twoDays,
+	w := wireBalanceTransaction{ID: t.ID, Object: "balance_transaction", Amount: t.Amount, AvailableOn: t.availableOn(),
 		Created: t.Created, Currency: t.Currency, Description: orNil(t.Description), Fee: t.Fee, FeeDetails: feesOf(t),
-		Net: t.Amount - t.Fee, ReportingCategory: orDefault(t.Category, "charge"), Source: t.Source, Status: "pending", Type: t.Kind}
+		Net: t.Amount - t.Fee, ReportingCategory: orDefault(t.Category, "charge"), Source: t.Source, Status: "available", Type: t.Kind}
+	if t.availableOn() > b.now {
+		w.Status = pending
+	}
 	if t.Rate.Denominator != 0 {
 		exchange := float64(t.Rate.Numerator) / float64(t.Rate.Denominator)
 		w.ExchangeRate = &exchange
@@ -148,6 +160,9 @@ func (b *books) renderSource(id string, expand expansion) any {
 	}
 	if d := b.disputes.byID[id]; d != nil {
 		return b.renderDispute(d, expand)
+	}
+	if p := b.payouts.byID[id]; p != nil {
+		return b.renderPayout(p, expand)
 	}
 	return id
 }

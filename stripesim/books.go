@@ -16,12 +16,14 @@ type shelves struct {
 	disputes     *table[*dispute]
 	transactions *table[*balanceTransaction]
 	late         *table[*lateCapture]
+	payouts      *table[*payout]
 	methods      *table[*method]
 	customers    *table[*customer]
 	accounts     *table[*account]
 	events       *table[*event]
 	keys         *keyring
 	due          dueHeap
+	now          int64 // Unix seconds, of the latest transition
 	search       searchIndex
 }
 
@@ -31,7 +33,7 @@ func newShelves() shelves {
 	return shelves{
 		intents: newTable[*intent]("intents"), charges: newTable[*charge]("charges"), refunds: newTable[*refund]("refunds"),
 		disputes: newTable[*dispute]("disputes"), transactions: newTable[*balanceTransaction]("balance_transactions"),
-		late: newTable[*lateCapture]("late_captures"), methods: newTable[*method]("methods"),
+		late: newTable[*lateCapture]("late_captures"), payouts: newTable[*payout]("payouts"), methods: newTable[*method]("methods"),
 		customers: newTable[*customer]("customers"), accounts: newTable[*account]("accounts"),
 		search: searchIndex{waiting: map[string][]*intent{}}, events: newTable[*event]("events"), keys: newKeyring(),
 	}
@@ -46,6 +48,7 @@ func (b *books) load(s *store) error {
 		func() error { return load(s, b.disputes.bucket, b.disputes.file) },
 		func() error { return load(s, b.transactions.bucket, b.transactions.file) },
 		func() error { return load(s, b.late.bucket, b.late.file) },
+		func() error { return load(s, b.payouts.bucket, b.payouts.file) },
 		func() error { return load(s, b.methods.bucket, b.methods.file) },
 		func() error { return load(s, b.customers.bucket, b.customers.file) },
 		func() error { return load(s, b.accounts.bucket, b.accounts.file) },

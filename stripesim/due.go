@@ -10,6 +10,7 @@ const (
 	dueIntent  = "intent"  // a bank debit ends, an authorisation ends
 	dueRefund  = "refund"  // it is settled
 	dueCapture = "capture" // it gets its balance transaction
+	duePayout  = "payout"  // it arrives
 )
 
 // plan notes that the clock will do something to this intent.
@@ -32,6 +33,9 @@ func (b *books) planAll() {
 	}
 	for _, l := range b.late.all {
 		b.planAt(l.DueAt, dueCapture, l.ID)
+	}
+	for _, p := range b.payouts.all {
+		b.planAt(p.DueAt, duePayout, p.ID)
 	}
 }
 
@@ -63,6 +67,10 @@ func (t *transition) fallDue(item dueItem) {
 	case dueCapture:
 		if l := t.books.late.byID[item.id]; l != nil && l.DueAt == item.at {
 			t.bookLate(l)
+		}
+	case duePayout:
+		if p := t.books.payouts.byID[item.id]; p != nil && p.DueAt == item.at {
+			t.settlePayout(p, paidOut, "")
 		}
 	default:
 		in := t.books.intents.byID[item.id]

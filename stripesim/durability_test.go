@@ -76,6 +76,32 @@ func TestHoldOfAnAuthorisationOutlivesARestart(t *testing.T) {
 	require.Equal(t, "canceled", c.get(intents+"/"+id).json("status"))
 }
 
+func TestMoneyUnderWayOutlivesARestart(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "twin.db")
+	b := start(t, func(c *stripesim.Config) { c.StateFile = file })
+	id := b.create("confirm=true&payment_method=pm_card_bypassPending")
+	_, err := b.ctl.PlanRefund(t.Context(), id, control.RefundPlan{Status: "pending", AfterS: 60})
+	require.NoError(t, err)
+	refund := b.refund(id, "amount=100").json("id").(string)
+	payout := b.payOut("amount=1000").json("id").(string)
+	dispute := b.dispute(id, control.OpenDispute{Amount: 50})
+	b.account(control.Account{BalanceLagS: 60})
+	late := b.payment("")
+	before := b.book(id)
+
+	c := b.again(file)
+	require.Equal(t, before, c.book(id))
+	c.clock.advance(2 * 24 * time.Hour)
+	require.NoError(t, c.ctl.Tick(t.Context()))
+	require.Equal(t, "succeeded", c.get(refunds+"/"+refund).json("status"))
+	require.Equal(t, "paid", c.get(payouts+"/"+payout).json("status"))
+	require.Equal(t, "needs_response", c.get("/v1/disputes/"+dispute.ID).json("status"))
+	require.NotNil(t, c.charge(late).json("balance_transaction"))
+	kept, err := c.ctl.Account(t.Context(), "acct_shop")
+	require.NoError(t, err)
+	require.EqualValues(t, 60, kept.BalanceLagS)
+}
+
 func TestUnsentWebhooksAreSentAfterARestart(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "twin.db")
 	b := start(t, func(c *stripesim.Config) { c.StateFile = file })

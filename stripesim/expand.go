@@ -15,6 +15,8 @@ func expandable(kind string) map[string]string {
 	case "refund":
 		return map[string]string{"balance_transaction": "balance_transaction", "failure_balance_transaction": "balance_transaction",
 			"charge": "charge", "payment_intent": "payment_intent"}
+	case "payout":
+		return map[string]string{"balance_transaction": "balance_transaction", "failure_balance_transaction": "balance_transaction"}
 	case "dispute":
 		return map[string]string{"charge": "charge", "payment_intent": "payment_intent"}
 	case "balance_transaction":

@@ -37,6 +37,7 @@ type testMethod struct {
 	Country   string // of a bank account
 	Last4     string
 	Refund    control.RefundPlan // what becomes of a refund; the zero value succeeds
+	AtOnce    bool               // its money is available at once
 	Delay     time.Duration      // of a bank debit: how long it stays in processing; 0 = until somebody ends it
 }
 
@@ -72,6 +73,8 @@ func findTestMethod(token string) (testMethod, bool) {
 		return testMethod{Behaviour: pays, Kind: card, Brand: "mastercard", Last4: "4444"}, true
 	case "pm_card_amex":
 		return testMethod{Behaviour: pays, Kind: card, Brand: "amex", Last4: "8431"}, true
+	case "pm_card_bypassPending":
+		return testMethod{Behaviour: pays, Kind: card, Brand: "visa", Last4: "0077", AtOnce: true}, true
 	case "pm_card_pendingRefund":
 		return testMethod{Behaviour: pays, Kind: card, Brand: "visa", Last4: "7726", Refund: control.RefundPlan{Status: pending, AfterS: laterS}}, true
 	case "pm_card_refundFail":

@@ -129,6 +129,12 @@ func (b *books) movedBy(s scope, source string) []string {
 			}
 		}
 	}
+	if p, found := b.payouts.find(s, source); found {
+		ids = append(ids, p.BalanceTransaction)
+		if p.FailureBalanceTransaction != "" {
+			ids = append(ids, p.FailureBalanceTransaction)
+		}
+	}
 	return ids
 }
 

@@ -29,6 +29,7 @@ type origin struct {
 
 func (b *books) begin(now time.Time, who origin) *transition {
 	b.search.advance(now)
+	b.now = now.Unix()
 	return &transition{books: b, now: now, who: who, seen: map[record]bool{}}
 }
 
@@ -101,6 +102,8 @@ func (t *transition) bucketOf(row record) string {
 		return t.books.disputes.bucket
 	case *lateCapture:
 		return t.books.late.bucket
+	case *payout:
+		return t.books.payouts.bucket
 	case *account:
 		return t.books.accounts.bucket
 	case *balanceTransaction:

@@ -227,6 +227,21 @@ func (d *driver) disputes() {
 	}
 }
 
+func (d *driver) payouts() {
+	d.create("confirm=true&payment_method=pm_card_bypassPending")
+	d.now.advance(7 * 24 * time.Hour)
+	d.post("/v1/payouts", "amount=1000000&currency=usd")
+	for _, status := range []string{"in_transit", "paid", "failed"} {
+		made := d.post("/v1/payouts", "amount=100&currency=usd&description=d&metadata[k]=v")
+		_, err := d.ctl.SettlePayout(d.t.Context(), made["id"].(string), control.SettlePayout{Status: status})
+		require.NoError(d.t, err)
+		d.get("/v1/payouts/"+made["id"].(string), "expand[]=balance_transaction&expand[]=failure_balance_transaction")
+	}
+	d.post("/v1/payouts/"+d.post("/v1/payouts", "amount=100&currency=usd")["id"].(string)+"/cancel", "")
+	d.get("/v1/payouts", "limit=2")
+	d.get("/v1/balance", "")
+}
+
 func (d *driver) refusals() {
 	d.send(http.MethodPost, intents, "amount=2000&currency=usd", "k")
 	d.send(http.MethodPost, intents, "amount=2001&currency=usd", "k")
