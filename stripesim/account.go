@@ -97,7 +97,7 @@ func (l *lateCapture) number() *int64   { return &l.Seq }
 func (t *transition) bookCapture(in *intent, c *charge, amount int64) {
 	a := t.books.accounts.byID[in.Account]
 	if a == nil || a.BalanceLagS == 0 {
-		t.enterCapture(in, c, amount)
+		t.enterCapture(in, c, t.books.bookedFor(in, c, amount))
 		return
 	}
 	l := &lateCapture{ID: newID("late"), Account: in.Account, Livemode: in.Livemode, Created: t.now.Unix(), Charge: c.ID, Amount: amount,
@@ -113,7 +113,8 @@ func (t *transition) bookLate(l *lateCapture) {
 	in := t.books.intents.byID[c.Intent]
 	t.open(in)
 	was := *c
-	t.enterCapture(in, c, l.Amount)
+	t.enterCapture(in, c, t.books.bookedFor(in, c, l.Amount))
+	t.bookReleased(in, c)
 	l.DueAt = 0
 	t.touch(l)
 	t.emitChanges(in, &was, c)

@@ -11,11 +11,12 @@ func (t *transition) cancel(in *intent, reason string) {
 		t.touch(c)
 		c.Released = c.Amount
 		c.giveBack()
-		kind := "charge.refunded"
+		kind, why := "charge.refunded", ""
 		if reason == "automatic" {
-			kind = "charge.expired"
+			kind, why = "charge.expired", "expired_uncaptured_charge"
 		}
 		t.emitCharge(kind, in, c)
+		t.release(in, c, why)
 	}
 	in.Status, in.AmountCapturable, in.NextAction = canceled, 0, ""
 	in.CanceledAt, in.CancellationReason = t.now.Unix(), reason

@@ -86,6 +86,10 @@ func (t *transition) capture(in *intent, c *charge, amount int64, keep bool) {
 	if c.Multicapture {
 		t.emitChanges(in, &was, c)
 	}
+	if released := c.Released > was.Released; released && t.books.releasesAsRefunds(in) {
+		t.emitCharge("charge.refunded", in, c)
+		t.release(in, c, "")
+	}
 	if keep {
 		t.emitIntent("payment_intent.amount_capturable_updated", in)
 		return

@@ -103,7 +103,7 @@ func (tw *Twin) settleRefundNow(r *http.Request) (any, error) {
 		if made == nil {
 			return control.Refund{}, notFound("refund", id)
 		}
-		if !slices.Contains(nextOfRefund(made.Status), how.Status) {
+		if made.Released || !slices.Contains(nextOfRefund(made.Status), how.Status) {
 			return control.Refund{}, &controlError{http.StatusConflict, "the refund is " + made.Status + " and cannot become " + how.Status}
 		}
 		t.settleRefund(made, how.Status, how.FailureReason)
@@ -127,7 +127,7 @@ func nextOfRefund(status string) []string {
 func refundOf(r *refund) control.Refund {
 	return control.Refund{ID: r.ID, PaymentIntent: r.Intent, Charge: r.Charge, Amount: r.Amount, Currency: r.Currency, Status: r.Status,
 		Reason: r.Reason, FailureReason: r.FailureReason, BalanceTransaction: r.BalanceTransaction,
-		FailureBalanceTransaction: r.FailureBalanceTransaction, Metadata: copyOf(r.Metadata), Created: time.Unix(r.Created, 0).UTC()}
+		FailureBalanceTransaction: r.FailureBalanceTransaction, Metadata: copyOf(r.Metadata), Released: r.Released, Created: time.Unix(r.Created, 0).UTC()}
 }
 
 func refusedThere(e *apiError) error { return &controlError{http.StatusConflict, e.Message} }

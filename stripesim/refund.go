@@ -24,6 +24,7 @@ type refund struct {
 	Email                     string // the payer's, for what requires_action asks of him
 	Reference                 string // the acquirer's, by which the payer's bank finds it
 	Metadata                  map[string]string
+	Released                  bool // part of a hold, which was never captured
 
 	DueAt     int64 // when the clock settles it; 0 = it does not
 	DueStatus string

@@ -206,9 +206,12 @@ func (d *driver) refunds() {
 }
 
 func (d *driver) disputes() {
-	account := control.Account{ID: "acct_contract", SettlementCurrency: "eur", RateNumerator: 9, RateDenominator: 10, BalanceLagS: 1}
+	account := control.Account{ID: "acct_contract", SettlementCurrency: "eur", RateNumerator: 9, RateDenominator: 10, BalanceLagS: 1,
+		ReleasesAsRefunds: true}
 	_, err := d.ctl.SetAccount(d.t.Context(), account)
 	require.NoError(d.t, err)
+	d.post(d.create("capture_method=manual&confirm=true&payment_method=pm_card_visa")+"/capture", "amount_to_capture=100")
+	d.post(d.create("capture_method=manual&confirm=true&payment_method=pm_card_visa")+"/cancel", "")
 	for _, status := range []string{"won", "lost", "warning_closed"} {
 		paid := strings.TrimPrefix(d.create("confirm=true&payment_method=pm_card_visa"), intents+"/")
 		how := control.OpenDispute{}

@@ -20,7 +20,8 @@ type Refund struct {
 	BalanceTransaction        string            `json:"balance_transaction,omitempty"`         // empty while the account's balance has not paid it
 	FailureBalanceTransaction string            `json:"failure_balance_transaction,omitempty"` // what gave it back to the balance
 	Metadata                  map[string]string `json:"metadata"`
-	Created                   time.Time         `json:"created"` // the twin's clock, whole seconds
+	Released                  bool              `json:"released,omitempty"` // of a hold: no captured money went back
+	Created                   time.Time         `json:"created"`            // the twin's clock, whole seconds
 }
 
 // RefundPlan says what becomes of a refund when it is made, and later.
@@ -100,6 +101,7 @@ type Account struct {
 	RateNumerator      int64       `json:"rate_numerator,omitempty"`      // minor units of the settlement for …
 	RateDenominator    int64       `json:"rate_denominator,omitempty"`    // … so many of the payment
 	NextRefund         *RefundPlan `json:"next_refund,omitempty"`         // of any intent; taken by the next refund
+	ReleasesAsRefunds  bool        `json:"releases_as_refunds,omitempty"` // what a partial capture or a cancellation gives back of a hold is a Refund too
 }
 
 // PlanRefund sets what becomes of the next refund of an intent.
