@@ -87,9 +87,9 @@ func (f *Fees) judge(c feeCursor, transactions []stripeapi.BalanceTransaction, o
 		owner, known := owners.of(t)
 		switch {
 		case known:
-			postings, clear := feePostings(t, owner)
+			postings, told := feePostings(t, owner)
 			gone.postings = append(gone.postings, postings...)
-			if !clear {
+			if !told {
 				f.Log.Error("what a balance transaction exchanged is not clear: book it by hand", "transaction", t.ID, "source", t.Source, "payment", owner.ID)
 				gone.unclear++
 			}
@@ -109,7 +109,7 @@ func (f *Fees) judge(c feeCursor, transactions []stripeapi.BalanceTransaction, o
 // feePostings are the journals of a transaction: the exchange, where the account settles in another currency than the payment's, and the fee. They
 // answer false when what was exchanged cannot be told: of a charge that may be captured several times the total tells no part. Those of a dispute are
 // booked with it, fee and all.
-func feePostings(t stripeapi.BalanceTransaction, owner feeOwner) (postings []ledger.Posting, clear bool) {
+func feePostings(t stripeapi.BalanceTransaction, owner feeOwner) (postings []ledger.Posting, told bool) {
 	if t.Dispute != nil {
 		return nil, true
 	}
@@ -118,11 +118,11 @@ func feePostings(t stripeapi.BalanceTransaction, owner feeOwner) (postings []led
 	if owner.Intent == "" || owner.Intent == t.Intent() { // else it is the money of an intent that fits no payment
 		payment = &payments.PaymentID{UUID: owner.ID}
 	}
-	presented, clear := presentedBy(t)
+	presented, told := presentedBy(t)
 	exchange, exchanged := ledger.Exchanged(ledger.Exchange{
 		Tenant: tenant, Payment: payment, BalanceTransaction: t.ID, Presented: presented, Settled: t.Money, Source: source, EffectiveAt: t.Created,
 	})
-	if exchanged && clear {
+	if exchanged && told {
 		postings = append(postings, exchange)
 	}
 	fee, taken := ledger.FeeTaken(ledger.Fee{
@@ -131,19 +131,19 @@ func feePostings(t stripeapi.BalanceTransaction, owner feeOwner) (postings []led
 	if taken {
 		postings = append(postings, fee)
 	}
-	return postings, clear || !exchanged
+	return postings, told || !exchanged
 }
 
 // presentedBy is what a transaction moved, in the currency that the payer knows; false when that cannot be told.
-func presentedBy(t stripeapi.BalanceTransaction) (presented payments.Money, clear bool) {
+func presentedBy(t stripeapi.BalanceTransaction) (presented payments.Money, told bool) {
 	if t.Refund != nil {
-		presented, clear = t.Refund.Money, true
+		presented, told = t.Refund.Money, true
 	} else {
 		presented = payments.Money{Amount: t.Charge.AmountCaptured, Currency: t.Charge.Money.Currency}
-		clear = !t.Charge.Multicapture
+		told = !t.Charge.Multicapture
 	}
 	if t.Money.Amount < 0 {
 		presented.Amount = -presented.Amount
 	}
-	return presented, clear
+	return presented, told
 }

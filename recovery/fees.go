@@ -160,12 +160,13 @@ func (f *Fees) book(ctx context.Context, c *feeCursor, transactions []stripeapi.
 			return err
 		}
 		for i, result := range results {
-			switch {
-			case result.Outcome == boundaries.Acquired:
+			switch result.Outcome {
+			case boundaries.Acquired:
 				booked++
-			case result.Outcome == boundaries.Mismatch:
+			case boundaries.Mismatch:
 				f.Log.Error("a posting key holds other content: nothing was posted", "posting_key", gone.postings[i].Key)
 				gone.unclear++
+			default: // it stood already
 			}
 		}
 		moved, err := tx.Exec(ctx, `
