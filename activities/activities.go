@@ -17,6 +17,7 @@ import (
 // Waker wakes the workflow of a payment, without content: it reads what is new from Postgres. It returns workflows.ErrOver when that has ended.
 type Waker interface {
 	Wake(ctx context.Context, payment payments.PaymentID) error
+	WakeRefund(ctx context.Context, payment payments.PaymentID, refund payments.RefundID) error
 }
 
 // Activities are the acts, with what they need. Every exported field is required.

@@ -54,7 +54,7 @@ func (n *confirmAhead) queue(at situation, last *pgx.Batch) error {
 	if err != nil {
 		return err
 	}
-	return n.a.Calls.QueueBegin(last, freezing(n.in, at, c, 0, confirmPath(at.payment), confirmBody(confirm)), &n.call)
+	return n.a.Calls.QueueBegin(last, freezing(n.in, at, c, 0, confirmPath(at.payment), confirmBody(at.payment, confirm)), &n.call)
 }
 
 // committed leaves the begun call to the workflow's next act.

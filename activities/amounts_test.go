@@ -54,7 +54,7 @@ func requireSameAmount(t *testing.T, payment payments.Payment, form string) {
 	require.Equal(t, amount, posting.Entries[0].Amount)
 	require.Equal(t, -amount, posting.Entries[1].Amount)
 	payment.AmountCaptured = event.Intent.AmountReceived
-	message, err := notifications.Render(notifications.PaymentSucceeded, "payment/1", payment.View(), at(0))
+	message, err := notifications.Render(notifications.PaymentSucceeded, "payment/1", payment.View(), nil, at(0))
 	require.NoError(t, err)
 	var told struct {
 		Data struct{ Payment payments.View }

@@ -39,7 +39,7 @@ func (a *Activities) ApplyAll(ctx context.Context, id payments.PaymentID, facts 
 func (a *Activities) applyAhead(ctx context.Context, id payments.PaymentID, next *confirmAhead, facts ...Learnt) ([]Applied, error) {
 	var all application
 	err := postgres.Pipelined(ctx, a.Pool, func(first *pgx.Batch) {
-		all = application{Activities: a, offered: map[message]bool{}}
+		all = application{Activities: a, offered: map[offer]bool{}}
 		a.queueLock(first, id, &all.at)
 		notifications.QueueEndpoints(first, id, &all.endpoints)
 	}, func(tx pgx.Tx, last *pgx.Batch) error {
@@ -75,11 +75,18 @@ type application struct {
 
 	facts      int                      // newly true
 	settled    []*boundaries.Settlement // records that have their answer now
-	offered    map[message]bool         // messages that were queued, or found queued
+	offered    map[offer]bool           // messages that were queued, or found queued
+	woken      []payments.RefundID      // refunds that changed under their workflows
 	messages   int                      // queued now
 	suppressed struct{ postings, messages int }
 	polled     bool
 	outside    bool // the workflow may not know of what changed
+}
+
+// offer names a message.
+type offer struct {
+	kind    notifications.Kind
+	subject string
 }
 
 // apply applies one fact to the payment as it stands.
@@ -95,10 +102,10 @@ func (all *application) apply(ctx context.Context, tx pgx.Tx, learnt Learnt) (Ap
 			return Applied{Verdict: VerdictStale, Step: s.step()}, err
 		}
 	}
-	if learnt.Abandoned && !s.abandoned() {
+	if learnt.Abandoned && !s.abandoned() || learnt.HoldDue && !s.holdDue() {
 		return Applied{Verdict: VerdictStale, Step: s.step()}, nil
 	}
-	ch := decide(s, learnt)
+	ch := decide(s, learnt, all.Timing)
 	if err := all.write(ctx, tx, s, learnt, &ch); err != nil {
 		return Applied{}, err
 	}
@@ -125,8 +132,8 @@ func (all *application) write(ctx context.Context, tx pgx.Tx, s situation, learn
 		}
 		all.settled = append(all.settled, settled)
 	}
-	if ch.engineCancel {
-		if err := all.queueEngineCancel(all.last, s, ch.after); err != nil {
+	if ch.engine != "" {
+		if err := all.queueEngineCommand(all.last, s, ch); err != nil {
 			return err
 		}
 	}
@@ -172,7 +179,7 @@ func (ch *change) advance(s situation, learnt Learnt) {
 			ch.after.Reached[stage] = when.UTC()
 		}
 	}
-	if ch.engineCancel {
+	if ch.engine != "" {
 		ch.after.LastCommand++
 	}
 }
@@ -181,12 +188,12 @@ func (ch *change) advance(s situation, learnt Learnt) {
 // since the number of a message depends on whether the one before it is new.
 func (all *application) enqueue(ctx context.Context, tx pgx.Tx, s situation, learnt Learnt, ch *change, batch *pgx.Batch, queued *notifications.Queued) error {
 	for _, m := range ch.messages {
-		if all.offered[m] { // by a fact that came with this one
+		if all.offered[offer{m.kind, m.subject}] { // by a fact that came with this one
 			all.suppressed.messages += len(all.endpoints)
 			continue
 		}
-		all.offered[m] = true
-		body, err := notifications.Render(m.kind, m.subject, ch.after.View(), learnt.EffectiveAt)
+		all.offered[offer{m.kind, m.subject}] = true
+		body, err := notifications.Render(m.kind, m.subject, ch.after.View(), m.refund, learnt.EffectiveAt)
 		if err != nil {
 			return err
 		}
@@ -262,12 +269,12 @@ func (s situation) after(ch change) situation {
 		if c.operation == payments.OperationConfirm {
 			next.settled++
 		}
-		if code, _, _, err := ch.after.Outcome(c.operation); err == nil && c.operation == payments.OperationCancel && code == http.StatusConflict {
+		if code, _, _, err := ch.after.Outcome(c.operation, c.refused); err == nil && c.operation == payments.OperationCancel && code == http.StatusConflict {
 			next.refused++
 		}
 	}
-	if ch.engineCancel {
-		next.open = append(next.open, command{operation: payments.OperationCancel, status: boundaries.RecordInProgress, number: ch.after.LastCommand})
+	if ch.engine != "" {
+		next.open = append(next.open, command{operation: ch.engine, status: boundaries.RecordInProgress, number: ch.after.LastCommand})
 	}
 	return next
 }
@@ -288,6 +295,11 @@ func (all *application) announce(ctx context.Context) {
 	}
 	if all.messages > 0 {
 		all.Nudge()
+	}
+	for _, refund := range all.woken {
+		if err := all.Waker.WakeRefund(ctx, all.at.payment.ID, refund); err != nil && !errors.Is(err, workflows.ErrOver) {
+			all.Log.Warn("the workflow was not woken: the relay will", "refund", refund, "error", err)
+		}
 	}
 	if all.outside {
 		if err := all.Waker.Wake(ctx, all.at.payment.ID); err != nil && !errors.Is(err, workflows.ErrOver) {

@@ -26,16 +26,18 @@ func (a *Activities) CancelIntent(ctx context.Context, in workflows.Act) (workfl
 			return workflows.Step{}, err
 		case result.look || result.refusal != nil:
 			// What the intent is now decides: ended, and the cancel has what it wanted or came too late; or open, and it was refused.
-			return a.readIntent(ctx, in, s, c, result.call, result.refusedCancel())
+			return a.readIntent(ctx, in, s, c, result.call, result.refusedCommand())
 		default:
 			return a.applied(ctx, s, c, result.call, result.learnt(), nil)
 		}
 	})
 }
 
-// refusedCancel is the refusal that the send of a cancel met, also one that an earlier try was told of; nil when it met none.
-func (s sent) refusedCancel() *AnsweredCall {
+// refusedCommand is the refusal that the send of a cancel or a capture met, also one that an earlier try was told of; nil when it met none.
+func (s sent) refusedCommand() *AnsweredCall {
 	switch {
+	case s.refusal != nil && causeOf(s.refusal) == causeDeclined: // a card error of a capture is no decline of the payment
+		return s.answered().asRefusal()
 	case s.refusal != nil && (causeOf(s.refusal) == causeUnexpectedState || causeOf(s.refusal) == causeRefused):
 		return s.answered()
 	case cause(s.call.Code) == causeUnexpectedState && s.call.HTTPStatus != nil:

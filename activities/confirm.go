@@ -15,7 +15,7 @@ func (a *Activities) ConfirmIntent(ctx context.Context, in workflows.Act) (workf
 		if err != nil {
 			return workflows.Step{}, err
 		}
-		result, err := a.send(ctx, in, s, c, confirmPath(s.payment), confirmBody(confirm))
+		result, err := a.send(ctx, in, s, c, confirmPath(s.payment), confirmBody(s.payment, confirm))
 		switch {
 		case err != nil:
 			return workflows.Step{}, err
@@ -31,8 +31,11 @@ func confirmPath(p payments.Payment) string {
 	return "/v1/payment_intents/" + url.PathEscape(p.IntentID) + "/confirm"
 }
 
-func confirmBody(confirm payments.ConfirmCommand) url.Values {
+func confirmBody(p payments.Payment, confirm payments.ConfirmCommand) url.Values {
 	body := url.Values{"payment_method": {confirm.PaymentMethod}}
+	if p.CaptureMethod == payments.CaptureManual {
+		body.Set("expand[]", "latest_charge") // it says until when the hold lasts
+	}
 	if confirm.ReturnURL != nil {
 		body.Set("return_url", *confirm.ReturnURL)
 	}

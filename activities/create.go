@@ -41,6 +41,9 @@ func createBody(p payments.Payment, methodTypes []string) url.Values {
 		"capture_method":         {string(p.CaptureMethod)},
 		"payment_method_types[]": methodTypes,
 	}
+	if p.Multicapture { // several captures, where the card's network allows them (https://docs.stripe.com/payments/multicapture)
+		body.Set("payment_method_options[card][request_multicapture]", "if_available")
+	}
 	for name, value := range p.Metadata {
 		body.Set("metadata["+name+"]", value)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"payonce/boundaries"
 	"payonce/internal/stripeapi"
+	"payonce/internal/timing"
 	"payonce/ledger"
 	"payonce/notifications"
 	"payonce/payments"
@@ -19,8 +20,8 @@ type change struct {
 	messages           []message // newly implied, or offered again
 	suppressedPostings int
 	settled            []command
-	engineCancel       bool // the intent must be canceled before the payment may end
-	waitsAnew          bool // the time in which the payer is to come back begins anew
+	engine             payments.Operation // what the engine asks for itself: the intent must be canceled before the payment may end, a hold runs out
+	waitsAnew          bool               // the time in which the payer is to come back begins anew
 	verdict            Verdict
 	before             payments.Status
 }
@@ -29,10 +30,11 @@ type change struct {
 type message struct {
 	kind    notifications.Kind
 	subject string
+	refund  *payments.RefundView // what it tells of beside the payment; may be nil
 }
 
 // decide says what the fact makes of the payment, which it is bound to or may be bound to.
-func decide(s situation, learnt Learnt) change {
+func decide(s situation, learnt Learnt, durations timing.Timing) change {
 	ch := change{after: s.payment, verdict: VerdictStale, before: s.payment.Status}
 	ch.endFor(s, learnt)
 	if learnt.Answer != nil && learnt.Answer.Decline != nil {
@@ -40,6 +42,10 @@ func decide(s situation, learnt Learnt) change {
 	}
 	if learnt.Intent != nil {
 		ch.follow(s, learnt, *learnt.Intent)
+		ch.holdUntil(*learnt.Intent, durations)
+	}
+	if learnt.HoldDue {
+		ch.seeToHold(s, durations)
 	}
 	if ch.after.Status != s.payment.Status {
 		ch.verdict = VerdictApplied
@@ -47,7 +53,7 @@ func decide(s situation, learnt Learnt) change {
 	} else if learnt.Implied || learnt.Event != nil && learnt.Intent != nil && learnt.Intent.Status.Absorbing() {
 		ch.offerAgain(s.payment)
 	}
-	if learnt.refusedCancel() && !ch.after.Status.Terminal() {
+	if learnt.refused(payments.OperationCancel) && !ch.after.Status.Terminal() {
 		ch.after.Failure = nil // it was to end, and goes on
 	}
 	ch.settle(s, learnt)
@@ -62,15 +68,17 @@ func (ch *change) endFor(s situation, learnt Learnt) {
 		ch.end(s, payments.Failure{Code: payments.FailureExpiredUnsent}, payments.StatusExpired)
 	case learnt.Abandoned:
 		ch.end(s, payments.Failure{Code: payments.FailureAbandoned}, payments.StatusExpired)
-	case learnt.Answer != nil && learnt.Answer.Refusal != nil && !learnt.refusedCancel():
+	case learnt.refused(payments.OperationCapture):
+		ch.after.LastError = learnt.Answer.Refusal
+	case learnt.Answer != nil && learnt.Answer.Refusal != nil && !learnt.refused(payments.OperationCancel):
 		ch.after.LastError = learnt.Answer.Refusal
 		ch.end(s, payments.Failure{Code: payments.FailureProviderRefused, Message: learnt.Answer.Refusal.Message}, payments.StatusFailed)
 	}
 }
 
-// refusedCancel tells whether the fact is that Stripe refused to cancel the intent.
-func (l Learnt) refusedCancel() bool {
-	return l.Answer != nil && l.Answer.Refusal != nil && l.Answer.Call.Operation == payments.OperationCancel
+// refused tells whether the fact is that Stripe refused an operation's call.
+func (l Learnt) refused(operation payments.Operation) bool {
+	return l.Answer != nil && l.Answer.Refusal != nil && l.Answer.Call.Operation == operation
 }
 
 // end ends a payment that has no intent, and has the intent canceled first where there is one.
@@ -84,7 +92,7 @@ func (ch *change) end(s situation, failure payments.Failure, status payments.Sta
 		ch.after.Status = status
 		return
 	}
-	ch.engineCancel = true
+	ch.engine = payments.OperationCancel
 }
 
 // follow binds the intent, books what it took and moves the status if the intent is ahead.
@@ -102,6 +110,7 @@ func (ch *change) follow(s situation, learnt Learnt, intent stripeapi.Intent) {
 		ch.exists(s)
 		return
 	}
+	defer ch.hold(s, learnt, intent)
 	if begun := learnt.BegunAt; !begun.IsZero() && (s.payment.ReadBegunAt == nil || begun.After(*s.payment.ReadBegunAt)) {
 		ch.after.ReadBegunAt = &begun
 	}
@@ -148,6 +157,9 @@ func (ch *change) move(to payments.Status, intent stripeapi.Intent) {
 	if to == payments.StatusSucceeded || to == payments.StatusRequiresCapture {
 		ch.after.LastError = nil
 	}
+	if to == payments.StatusExpired && ch.after.Failure == nil {
+		ch.after.Failure = &payments.Failure{Code: payments.FailureHoldExpired} // nothing else expires by itself at Stripe
+	}
 	if to == payments.StatusSucceeded {
 		ch.after.Failure = nil // it was to end otherwise, and was paid first
 	}
@@ -167,7 +179,11 @@ func (ch *change) book(s situation, learnt Learnt, intent stripeapi.Intent) {
 		return
 	}
 	ch.postings = append(ch.postings, posting)
+	ch.captureHeld(s, learnt, intent, intent.AmountReceived-s.payment.AmountCaptured)
 	ch.after.AmountCaptured = intent.AmountReceived
+	if intent.Status == stripeapi.IntentRequiresCapture {
+		ch.tell(notifications.PaymentPartiallyCaptured, notifications.Of{Charge: intent.LatestCharge, Total: intent.AmountReceived})
+	}
 	ch.after.LatestCharge = intent.LatestCharge
 	if s.payment.Status.Terminal() && s.payment.Status != payments.StatusSucceeded {
 		ch.after.Review = &payments.Review{Reason: "money_after_end", Since: s.now, Facts: map[string]any{
@@ -188,6 +204,9 @@ func statusFor(p payments.Payment, s situation, intent stripeapi.Intent) payment
 	case stripeapi.IntentSucceeded:
 		return payments.StatusSucceeded
 	case stripeapi.IntentCanceled:
+		if p.Failure == nil && intent.CaptureMethod == payments.CaptureManual && intent.CancellationReason == "automatic" {
+			return payments.StatusExpired // Stripe let the hold go (https://docs.stripe.com/payments/place-a-hold-on-a-payment-method)
+		}
 		return p.EndedAs()
 	default:
 		if s.confirmAnswers() && p.Status == payments.StatusSubmitted {
@@ -210,7 +229,7 @@ func (ch *change) declined(s situation, learnt Learnt, refusal payments.Provider
 		if refusal.Charge != "" {
 			ch.after.LatestCharge = refusal.Charge
 		}
-		ch.tell(notifications.PaymentDeclined, refusal)
+		ch.tell(notifications.PaymentDeclined, notifications.Of{Charge: refusal.Charge, Confirm: refusal.Attempt})
 	}
 	if own && ch.after.LastError.Attempt == refusal.Attempt && ch.after.Status.CanBecome(payments.StatusRequiresPaymentMethod) {
 		ch.after.Status = payments.StatusRequiresPaymentMethod
@@ -218,8 +237,8 @@ func (ch *change) declined(s situation, learnt Learnt, refusal payments.Provider
 }
 
 // tell adds a message, and for a decline the fact that it tells of. A decline that names neither a charge nor a confirm of ours tells nothing.
-func (ch *change) tell(kind notifications.Kind, refusal payments.ProviderError) {
-	subject, err := kind.Subject(ch.after.ID, notifications.Declined{Charge: refusal.Charge, Confirm: refusal.Attempt})
+func (ch *change) tell(kind notifications.Kind, of notifications.Of) {
+	subject, err := kind.Subject(ch.after.ID, of)
 	if err != nil {
 		return
 	}
@@ -236,8 +255,8 @@ func (l Learnt) readAfterSend() bool {
 
 // announce adds the message of a new status.
 func (ch *change) announce(status payments.Status) {
-	if kind, isTold := notifications.KindOfEnding(status); isTold {
-		ch.tell(kind, payments.ProviderError{})
+	if kind, isTold := notifications.KindOf(status); isTold {
+		ch.tell(kind, notifications.Of{})
 	}
 }
 
@@ -258,7 +277,13 @@ func (ch *change) settle(s situation, learnt Learnt) {
 			confirmSettled = true
 			ch.settled = append(ch.settled, c)
 		}
-		if c.operation == payments.OperationCancel && (ch.after.Status.Terminal() || learnt.refusedCancel()) {
+		if c.operation == payments.OperationCancel && (ch.after.Status.Terminal() || learnt.refused(payments.OperationCancel)) {
+			ch.settled = append(ch.settled, c)
+		}
+		if c.operation == payments.OperationCapture && ch.captureSettled(c, learnt) {
+			if learnt.refused(payments.OperationCapture) {
+				c.refused = learnt.Answer.Refusal
+			}
 			ch.settled = append(ch.settled, c)
 		}
 	}
@@ -266,7 +291,7 @@ func (ch *change) settle(s situation, learnt Learnt) {
 		if c.operation != payments.OperationCreate {
 			continue
 		}
-		unanswered := c.answeredBy == nil && ch.after.IntentID != "" && !ch.engineCancel && ch.after.Failure == nil
+		unanswered := c.answeredBy == nil && ch.after.IntentID != "" && ch.engine == "" && ch.after.Failure == nil
 		if ch.after.Status.Terminal() || unanswered || c.answeredBy != nil && confirmSettled {
 			ch.settled = append(ch.settled, c)
 		}

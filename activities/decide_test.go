@@ -9,6 +9,7 @@ import (
 
 	"payonce/boundaries"
 	"payonce/internal/stripeapi"
+	"payonce/internal/timing"
 	"payonce/notifications"
 	"payonce/payments"
 )
@@ -61,7 +62,7 @@ func refusedIntent() *stripeapi.Intent {
 func tell(s situation, facts []Learnt) (end situation, posted int64, told map[message]bool) {
 	told = map[message]bool{}
 	for _, fact := range facts {
-		ch := decide(s, fact)
+		ch := decide(s, fact, timing.Production())
 		for _, posting := range ch.postings {
 			posted += posting.Entries[0].Amount
 		}

@@ -34,6 +34,7 @@ type Learnt struct {
 	Event       *uuid.UUID        // the stored event, to be marked in the same commit
 	Implied     bool              // the fact implies the postings and messages of the state we hold: they are offered again, and counted
 	Abandoned   bool              // the payer did not come back in time; dropped when somebody moved the payment meanwhile
+	HoldDue     bool              // somebody has to see to the hold; dropped when it was seen to meanwhile
 	Unsent      bool              // the next command's deadline passed before it was sent; dropped when its call was frozen meanwhile
 }
 

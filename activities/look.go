@@ -76,7 +76,7 @@ func (a *Activities) readIntent(ctx context.Context, in workflows.Act, s situati
 	}
 	reading, cancel := context.WithTimeout(ctx, a.Timing.Send)
 	defer cancel()
-	intent, err := a.Stripe.ReadIntent(reading, credentials, s.payment.IntentID)
+	intent, err := a.Stripe.ReadIntent(reading, credentials, s.payment.IntentID, inFull(s.payment)...)
 	if err != nil {
 		return workflows.Step{}, notYet("read intent", 0, a.refusedAccount(ctx, s.payment.Account, err))
 	}
@@ -96,6 +96,9 @@ func (a *Activities) readIntent(ctx context.Context, in workflows.Act, s situati
 	}
 	if still := after.find(c.operation); still == nil || still.record != c.record {
 		return result.Step, nil
+	}
+	if c.ambiguous(after.payment.AmountCaptured) {
+		return a.unknown(ctx, s, c, call)
 	}
 	return a.notExecuted(ctx, s, c, call)
 }

@@ -35,8 +35,16 @@ func (a *Activities) readAtStripe(ctx context.Context, p payments.Payment, inten
 	}
 	reading, cancel := context.WithTimeout(ctx, a.Timing.Send)
 	defer cancel()
-	read, err := a.Stripe.ReadIntent(reading, credentials, intent)
+	read, err := a.Stripe.ReadIntent(reading, credentials, intent, inFull(p)...)
 	return read, begun, a.refusedAccount(ctx, p.Account, err)
+}
+
+// inFull is what a read of the intent asks for in full: the charge of a manual capture says until when the hold lasts.
+func inFull(p payments.Payment) []string {
+	if p.CaptureMethod == payments.CaptureManual {
+		return []string{"latest_charge"}
+	}
+	return nil
 }
 
 // refusedAccount stops the account when err says that Stripe refuses its key; it returns err.

@@ -36,9 +36,11 @@ func (a *Activities) credentialsOf(s situation) (stripeapi.Credentials, error) {
 // sent is what one send of a call came to.
 type sent struct {
 	call    boundaries.Call
-	answer  *stripeapi.Answer
-	refusal *stripeapi.Error // a decline or a definite refusal
-	look    bool             // nothing is to be sent before Stripe was read
+	answer  *stripeapi.Receipt // a 2xx
+	intent  *stripeapi.Intent  // what it brought, of a call about an intent
+	refund  *stripeapi.Refund  // the same, of one about a refund
+	refusal *stripeapi.Error   // a decline or a definite refusal
+	look    bool               // nothing is to be sent before Stripe was read
 }
 
 // send freezes the command's call, sends it once and sorts what came back. An error asks for the same act again.
@@ -89,8 +91,7 @@ func (a *Activities) sendBegun(ctx context.Context, in workflows.Act, s situatio
 func freezing(in workflows.Act, s situation, c *command, generation int, path string, body url.Values) boundaries.Freeze {
 	return boundaries.Freeze{
 		Key: boundaries.ProviderKey{
-			Tenant: s.payment.Tenant, ResourceKind: boundaries.ResourcePayment, ResourceID: s.payment.ID.UUID,
-			Operation: c.operation, Attempt: c.attempt, Generation: generation,
+			Tenant: s.payment.Tenant, ResourceKind: c.kind, ResourceID: c.resource, Operation: c.operation, Attempt: c.attempt, Generation: generation,
 		},
 		Record: c.record, Payment: s.payment.ID, Owner: in.Owner, Account: s.payment.Account,
 		Path: path, Body: []byte(body.Encode()), Version: stripeapi.APIVersion,
@@ -113,9 +114,9 @@ func (a *Activities) sendOnce(ctx context.Context, in workflows.Act, credentials
 	}
 	sending, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	answer, err := a.Stripe.Send(sending, credentials, stripeapi.Request{IdempotencyKey: call.Key, Path: call.Path, Body: call.Body, Version: call.Version})
+	result, err := a.sendTo(sending, credentials, call)
 	if err == nil {
-		return sent{call: call, answer: &answer}, nil
+		return result, nil
 	}
 	why := causeOf(err)
 	var refusal *stripeapi.Error
@@ -134,6 +135,17 @@ func (a *Activities) sendOnce(ctx context.Context, in workflows.Act, credentials
 	default:
 		return sent{call: call, refusal: refusal}, nil
 	}
+}
+
+// sendTo sends the call to where its operation goes.
+func (a *Activities) sendTo(ctx context.Context, credentials stripeapi.Credentials, call boundaries.Call) (sent, error) {
+	request := stripeapi.Request{IdempotencyKey: call.Key, Path: call.Path, Body: call.Body, Version: call.Version}
+	if call.Operation == payments.OperationRefund {
+		answer, err := a.Stripe.SendRefund(ctx, credentials, request)
+		return sent{call: call, answer: &answer.Receipt, refund: &answer.Refund}, err
+	}
+	answer, err := a.Stripe.Send(ctx, credentials, request)
+	return sent{call: call, answer: &answer.Receipt, intent: &answer.Intent}, err
 }
 
 // pause is the longer of the table's and Stripe's, 0 for the policy's own back-off. Up to half as much again is added by chance, so that those who
@@ -169,7 +181,7 @@ func (s sent) learnt() Learnt {
 	learnt := Learnt{Source: SourceAnswer, BegunAt: s.call.LastSentAt, EffectiveAt: s.call.LastSentAt, Answer: s.answered()}
 	switch {
 	case s.answer != nil:
-		learnt.Intent = &s.answer.Intent
+		learnt.Intent = s.intent
 	case s.refusal != nil:
 		learnt.Intent = s.refusal.Intent
 	}
@@ -178,6 +190,14 @@ func (s sent) learnt() Learnt {
 		learnt.BegunAt = s.call.FirstSentAt
 	}
 	return learnt
+}
+
+// asRefusal is the answer with a card error taken for what it is of anything but a confirm: a refusal.
+func (c *AnsweredCall) asRefusal() *AnsweredCall {
+	if c.Decline != nil {
+		c.Refusal, c.Decline = c.Decline, nil
+	}
+	return c
 }
 
 // mustLook tells whether the newest answer of a call makes sending it again useless.

@@ -29,6 +29,12 @@ type command struct {
 	late       bool // its deadline has passed
 	answeredBy *uuid.UUID
 	since      time.Time // its claim
+	kind       string    // of what it makes or is about
+	resource   uuid.UUID
+
+	capturedBefore int64                   // of a capture: what the payment had captured when it was accepted
+	capturedAfter  int64                   // and the total that it leads to; 0: all that is held
+	refused        *payments.ProviderError // by the fact that settles it, which left the payment as it was
 }
 
 // situation is a payment with its open commands, read at one time.
@@ -38,6 +44,7 @@ type situation struct {
 	sentAt  *time.Time // when the first confirm was first sent
 	settled int        // confirms that have their outcome
 	refused int        // cancels that Stripe refused
+	untaken int        // captures of everything that Stripe refused
 	now     time.Time  // payonce.clock()
 
 	calls []boundaries.RecordCall // the newest call of each open command; not under the lock
@@ -45,12 +52,16 @@ type situation struct {
 	begun *boundaries.Call        // the next command's call, when it was begun with what made the payment stand here
 }
 
-// openCommands is the queue: lowest number first. An unknown record stays in the list but is never next.
-const openCommands = `
-	SELECT r.id, r.operation, coalesce(substring(r.owner_key FROM '#([0-9]+)$')::int, 1), r.number, r.status, r.command, r.fence,
-	       coalesce(r.not_after <= payonce.clock(), false), r.answered_by, r.created_at
-	FROM payonce.idempotency_records r
-	WHERE r.payment = $1 AND r.status IN ('in_progress', 'unknown') ORDER BY r.number`
+// openCommands is the queue: lowest number first. An unknown record stays in the list but is never next. A refund has a workflow of its own. A number
+// follows the owner key of what acts on the payment itself.
+const openCommands = selectCommand + `
+	WHERE r.payment = $1 AND r.status IN ('in_progress', 'unknown') AND r.resource_kind <> 'refund' ORDER BY r.number`
+
+const selectCommand = `
+	SELECT r.id, r.operation, CASE WHEN r.resource_kind = 'payment' THEN coalesce(substring(r.owner_key FROM '#([0-9]+)$')::int, 1) ELSE 1 END,
+	       r.number, r.status, r.command, r.fence, coalesce(r.not_after <= payonce.clock(), false), r.answered_by, r.created_at,
+	       r.resource_kind, r.resource_id, coalesce(r.captured_before, 0), coalesce(r.captured_after, 0)
+	FROM payonce.idempotency_records r `
 
 // read reads the situation and what a call needs, in one round trip.
 func (a *Activities) read(ctx context.Context, id payments.PaymentID) (situation, error) {
@@ -81,10 +92,11 @@ func (a *Activities) queueSituation(batch *pgx.Batch, id payments.PaymentID, sel
 	})
 	batch.Queue(`
 		SELECT payonce.clock(), (SELECT min(first_sent_at) FROM payonce.provider_calls WHERE payment = $1 AND operation = $2),
-		       count(*) FILTER (WHERE operation = $2 AND status = 'completed'), count(*) FILTER (WHERE operation = $3 AND response_code = 409)
+		       count(*) FILTER (WHERE operation = $2 AND status = 'completed'), count(*) FILTER (WHERE operation = $3 AND response_code = 409),
+		       count(*) FILTER (WHERE operation = $4 AND response_code >= 400 AND owner_key LIKE '%/capture#%')
 		FROM payonce.idempotency_records WHERE payment = $1`,
-		id.UUID, payments.OperationConfirm, payments.OperationCancel,
-	).QueryRow(func(row pgx.Row) error { return row.Scan(&s.now, &s.sentAt, &s.settled, &s.refused) })
+		id.UUID, payments.OperationConfirm, payments.OperationCancel, payments.OperationCapture,
+	).QueryRow(func(row pgx.Row) error { return row.Scan(&s.now, &s.sentAt, &s.settled, &s.refused, &s.untaken) })
 }
 
 // newest is the newest call of a command, or nil.
@@ -99,7 +111,8 @@ func (s situation) newest(c *command) *boundaries.Call {
 
 func scanCommand(row pgx.CollectableRow) (command, error) {
 	var c command
-	err := row.Scan(&c.record.UUID, &c.operation, &c.attempt, &c.number, &c.status, &c.sealed, &c.fence, &c.late, &c.answeredBy, &c.since)
+	err := row.Scan(&c.record.UUID, &c.operation, &c.attempt, &c.number, &c.status, &c.sealed, &c.fence, &c.late, &c.answeredBy, &c.since,
+		&c.kind, &c.resource, &c.capturedBefore, &c.capturedAfter)
 	return c, err
 }
 

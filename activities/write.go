@@ -47,7 +47,7 @@ func (all *application) queuePayment() error {
 		p.LastError, p.Failure, p.ReadBegunAt, p.LastCommand, p.LastMessage, // 13-17
 		reviewReason, reviewSince, reviewFacts, all.suppressed.postings, all.suppressed.messages, // 18-22
 		p.Status.Terminal(), all.facts > 0, all.Timing.PollAfter, all.Timing.PollMaximum, all.polled, // 23-27
-		p.AbandonAt, actionChanged, action) // 28-30
+		p.AbandonAt, actionChanged, action, p.AmountHeld, p.CaptureBefore, p.HoldDueAt, p.HoldWarned, p.AmountRefunded) // 28-35
 	return nil
 }
 
@@ -76,34 +76,55 @@ const updatePayment = `
 			WHEN $27 THEN payonce.clock() + least($25::interval * power(2, least(polls + 1, 20)), $26::interval)
 			ELSE next_poll_at END,
 		abandon_at = $28, next_action = CASE WHEN $29 THEN $30 ELSE next_action END,
+		amount_held = $31, capture_before = $32, hold_due_at = $33, hold_warned = $34, amount_refunded = $35,
 		updated_at = payonce.clock()
 	WHERE id = $1`
 
 // queueSettlement completes a command and writes its answer into every key of its record that has none yet. The settlement carries the answer if it is
 // this transaction that completes the command.
 func (a *Activities) queueSettlement(batch *pgx.Batch, p payments.Payment, c command) (*boundaries.Settlement, error) {
-	code, contentType, body, err := p.Outcome(c.operation)
+	code, contentType, body, err := p.Outcome(c.operation, c.refused)
 	if err != nil {
 		return nil, err
 	}
-	sealed, err := a.Sealer.Seal(boundaries.ColumnResponseBody, body)
-	if err != nil {
-		return nil, err
-	}
-	settled := &boundaries.Settlement{Record: c.record}
 	headers := map[string]string{"Content-Type": contentType}
 	if code == 201 {
 		headers["Location"] = "/v1/payments/" + p.ID.String()
 	}
+	return a.queueAnswer(batch, c.record, boundaries.Answer{Code: code, Headers: headers, Body: body}, p.IntentID, summaryOf(p))
+}
+
+// queueRefundSettlement is queueSettlement for the command that asked for a refund.
+func (all *application) queueRefundSettlement(r payments.Refund) (*boundaries.Settlement, error) {
+	code, contentType, body, err := r.Outcome()
+	if err != nil {
+		return nil, err
+	}
+	headers := map[string]string{"Content-Type": contentType}
+	if code == 201 {
+		headers["Location"] = "/v1/refunds/" + r.ID.String()
+	}
+	summary := map[string]any{"refund": r.ID, "payment": r.Payment, "status": r.Status, "amount": r.Money.Amount, "currency": r.Money.Currency}
+	return all.queueAnswer(all.last, *r.Record, boundaries.Answer{Code: code, Headers: headers, Body: body}, r.ProviderID, summary)
+}
+
+// queueAnswer completes a record with its answer.
+func (a *Activities) queueAnswer(batch *pgx.Batch, record payments.RecordID, answer boundaries.Answer, external string, summary map[string]any,
+) (*boundaries.Settlement, error) {
+	sealed, err := a.Sealer.Seal(boundaries.ColumnResponseBody, answer.Body)
+	if err != nil {
+		return nil, err
+	}
+	settled := &boundaries.Settlement{Record: record}
 	batch.Queue(`UPDATE payonce.idempotency_keys SET response_code = $2, response_headers = $3, response_body = $4
-		WHERE record = $1 AND response_code IS NULL`, c.record.UUID, code, headers, sealed)
+		WHERE record = $1 AND response_code IS NULL`, record.UUID, answer.Code, answer.Headers, sealed)
 	batch.Queue(`
 		UPDATE payonce.idempotency_records
 		SET status = 'completed', completed_at = payonce.clock(), external_resource_id = nullif($2, ''), response_code = $3,
 		    response_summary = $4, lease_until = NULL, next_wake_at = NULL, attended_until = NULL
-		WHERE id = $1 AND status IN ('in_progress', 'unknown')`, c.record.UUID, p.IntentID, code, summaryOf(p)).Exec(func(tag pgconn.CommandTag) error {
+		WHERE id = $1 AND status IN ('in_progress', 'unknown')`, record.UUID, external, answer.Code, summary).Exec(func(tag pgconn.CommandTag) error {
 		if tag.RowsAffected() == 1 {
-			settled.Answer = &boundaries.Answer{Code: code, Headers: headers, Body: body}
+			settled.Answer = &answer
 		}
 		return nil
 	})
@@ -129,33 +150,64 @@ func summaryOf(p payments.Payment) map[string]any {
 	return summary
 }
 
-// queueEngineCancel queues our own cancel, under the owner key that a caller's would have, so that both meet in one record.
-func (a *Activities) queueEngineCancel(batch *pgx.Batch, s situation, p payments.Payment) error {
+// engineCommand is what the engine asks for itself, under the owner key that a caller's command would have, so that both meet in one record.
+type engineCommand struct {
+	normalised boundaries.Normalised
+	owner      boundaries.OwnerKey
+	call       boundaries.ProviderKey
+	before     *int64 // of a capture: what the payment had captured
+}
+
+func engineCancel(s situation, p payments.Payment) (command engineCommand, err error) {
 	attempt := s.refused + 1
 	cancel := payments.CancelCommand{Payment: p.ID}
 	if p.Failure != nil && p.Failure.Code == payments.FailureAbandoned {
 		cancel.Reason = new("abandoned")
 	}
-	normalised, err := boundaries.Normalise(payments.OperationCancel, "/v1/payments/"+p.ID.String()+"/cancel", cancel)
-	if err != nil {
-		return err
-	}
-	sealed, err := a.Sealer.Seal(boundaries.ColumnCommand, normalised.JSON)
-	if err != nil {
-		return err
-	}
-	owner := boundaries.CancelOwnerKey(p.ID, attempt)
-	key := boundaries.ProviderKey{
+	command.owner = boundaries.CancelOwnerKey(p.ID, attempt)
+	command.call = boundaries.ProviderKey{
 		Tenant: p.Tenant, ResourceKind: boundaries.ResourcePayment, ResourceID: p.ID.UUID, Operation: payments.OperationCancel, Attempt: attempt,
-	}.IdempotencyKey()
+	}
+	command.normalised, err = boundaries.Normalise(payments.OperationCancel, "/v1/payments/"+p.ID.String()+"/cancel", cancel)
+	return command, err
+}
+
+func engineCapture(s situation, p payments.Payment) (command engineCommand, err error) {
+	command.owner = boundaries.CaptureOwnerKey(p.ID, s.untaken+1)
+	command.call = boundaries.ProviderKey{
+		Tenant: p.Tenant, ResourceKind: boundaries.ResourceCapture, Operation: payments.OperationCapture, Attempt: 1,
+		ResourceID: boundaries.ResourceID(p.Tenant, payments.OperationCapture, command.owner),
+	}
+	command.before = &p.AmountCaptured
+	command.normalised, err = boundaries.Normalise(payments.OperationCapture, "/v1/payments/"+p.ID.String()+"/capture",
+		payments.CaptureCommand{Payment: p.ID})
+	return command, err
+}
+
+// queueEngineCommand queues our own cancel or capture.
+func (a *Activities) queueEngineCommand(batch *pgx.Batch, s situation, ch *change) error {
+	p, ask := ch.after, engineCancel
+	if ch.engine == payments.OperationCapture {
+		ask = engineCapture
+	}
+	command, err := ask(s, p)
+	if err != nil {
+		return err
+	}
+	sealed, err := a.Sealer.Seal(boundaries.ColumnCommand, command.normalised.JSON)
+	if err != nil {
+		return err
+	}
+	hash := command.normalised.Hash
 	batch.Queue(`
 		INSERT INTO payonce.idempotency_records
 			(id, tenant, operation, owner_key, idempotency_key, request_hash, request_hash_version, command, status,
-			 resource_kind, resource_id, payment, number, asked_by, next_wake_at, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'in_progress', 'payment', $9, $9, $10, 'engine', payonce.clock() + $11::interval, payonce.clock())
+			 resource_kind, resource_id, payment, number, asked_by, next_wake_at, created_at, captured_before)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'in_progress', $12, $13, $9, $10, 'engine', payonce.clock() + $11::interval, payonce.clock(), $14)
 		ON CONFLICT DO NOTHING`,
-		boundaries.RecordID(p.Tenant, payments.OperationCancel, owner).UUID, p.Tenant.UUID, payments.OperationCancel, string(owner), key,
-		normalised.Hash.Sum[:], normalised.Hash.Version, sealed, p.ID.UUID, p.LastCommand, a.Timing.WakeAfter)
+		boundaries.RecordID(p.Tenant, ch.engine, command.owner).UUID, p.Tenant.UUID, ch.engine, string(command.owner), command.call.IdempotencyKey(),
+		hash.Sum[:], hash.Version, sealed, p.ID.UUID, p.LastCommand, a.Timing.WakeAfter, // 6-11
+		command.call.ResourceKind, command.call.ResourceID, command.before) // 12-14
 	return nil
 }
 

@@ -5,6 +5,7 @@ func (c code) advice() string {
 	return map[code]string{
 		codeUnauthorized:     "Send Authorization: Bearer and an API key of the tenant.",
 		codePaymentNotFound:  "No payment of this tenant has this id.",
+		codeRefundNotFound:   "No refund of this tenant has this id.",
 		codeRouteNotFound:    "The operations are in /openapi.json.",
 		codeMethodNotAllowed: "The methods of this path are in Allow.",
 		codeUnavailable:      "Repeat the request as it is, after Retry-After.",
@@ -22,6 +23,7 @@ func (c code) advice() string {
 		codeReplacesUnknown:   "replaces names the ended payment of the same reference.",
 		codePaymentSucceeded:  "There is nothing left to confirm: read the payment.",
 		codePaymentEnded:      "Create a further attempt of the reference, with replaces.",
+		codeAmountTooLarge:    "Ask for no more than there is.",
 		codeUnexpectedState:   "Read the payment, and wait until it has changed.",
 	}[c]
 }

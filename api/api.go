@@ -24,10 +24,12 @@ type CommandBoundary interface {
 	// ClaimCreate claims a create command for a caller's key. It returns *boundaries.ConflictError when the reference is taken.
 	ClaimCreate(ctx context.Context, asking boundaries.Asking, command payments.CreateCommand) (boundaries.Claim, error)
 
-	// ClaimConfirm and ClaimCancel claim a command on a payment that exists. They return paymentstore.ErrNotFound for no payment of the tenant,
-	// and *boundaries.ConflictError when its state rules the command out.
+	// ClaimConfirm, ClaimCapture, ClaimCancel and ClaimRefund claim a command on a payment that exists. They return paymentstore.ErrNotFound for no payment of the
+	// tenant, *boundaries.ConflictError when its state rules the command out, and *boundaries.AmountError when its currency rules the amount out.
 	ClaimConfirm(ctx context.Context, asking boundaries.Asking, command payments.ConfirmCommand) (boundaries.Claim, error)
+	ClaimCapture(ctx context.Context, asking boundaries.Asking, command payments.CaptureCommand) (boundaries.Claim, error)
 	ClaimCancel(ctx context.Context, asking boundaries.Asking, command payments.CancelCommand) (boundaries.Claim, error)
+	ClaimRefund(ctx context.Context, asking boundaries.Asking, command payments.RefundCommand) (boundaries.Claim, error)
 
 	// Await calls begin, which sets going what was claimed, and waits for its outcome. When the context ends first, the answer is nil.
 	Await(ctx context.Context, claim boundaries.Claim, begin func()) (*boundaries.Answer, error)

@@ -177,9 +177,8 @@ func (a *api) await(w http.ResponseWriter, r *http.Request, claim boundaries.Cla
 	case err != nil && !errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("await the outcome: %w", err)
 	}
-	w.Header().Set("Location", location(claim.Payment))
 	setRetryAfter(w, unsettledRetryAfter)
-	return a.showPayment(w, r, claim.Tenant, claim.Payment, http.StatusAccepted)
+	return a.showClaimed(w, r, claim, http.StatusAccepted)
 }
 
 // wake only logs a failure: the relay wakes the workflow later. While Temporal is down it costs the caller little of the wait.
@@ -211,6 +210,9 @@ func (a *api) replay(w http.ResponseWriter, r *http.Request, claim boundaries.Cl
 	if claim.Answer != nil {
 		send(w, claim.Payment, claim.Answer)
 		return nil
+	}
+	if claim.Operation == payments.OperationRefund {
+		return a.showClaimed(w, r, claim, http.StatusOK)
 	}
 	return a.showPayment(w, r, claim.Tenant, claim.Payment, http.StatusOK)
 }

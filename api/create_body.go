@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -19,11 +20,13 @@ import (
 type createBody struct {
 	Reference     *string           `json:"reference" required:"true" nullable:"false" minLength:"1" maxLength:"255" doc:"The order: names the business attempt within the tenant, for ever. Printable characters."`
 	Replaces      *string           `json:"replaces,omitempty" format:"uuid" doc:"The ended payment of the same reference that this attempt follows"`
-	Amount        *int64            `json:"amount" required:"true" nullable:"false" minimum:"1" maximum:"99999999" doc:"In the currency's minor units, written as a plain integer"`
+	Amount        *int64            `json:"amount" required:"true" nullable:"false" minimum:"1" maximum:"999999999999" doc:"In the currency's minor units of ISO 4217 (isk and ugx in hundredths that are 00, mga in whole ariary), written as a plain integer; each currency has its own bounds, eight digits for most"`
 	Currency      *string           `json:"currency" required:"true" nullable:"false" pattern:"^[A-Za-z]{3}$" doc:"ISO 4217; letter case does not matter"`
 	PaymentMethod *string           `json:"payment_method,omitempty" maxLength:"255" pattern:"^pm_[A-Za-z0-9_]+$" doc:"With a method the payment is confirmed at once; its outcome answers the create"`
-	MethodTypes   []string          `json:"payment_method_types,omitempty" nullable:"false" minItems:"1" maxItems:"3" enum:"card,us_bank_account,sepa_debit" doc:"What the payer may pay with; card when absent"`
+	MethodTypes   []string          `json:"payment_method_types,omitempty" nullable:"false" minItems:"1" maxItems:"4" enum:"card,us_bank_account,sepa_debit,au_becs_debit" doc:"What the payer may pay with; card when absent. A debit runs in its own currency: usd, eur, aud"`
 	CaptureMethod *string           `json:"capture_method,omitempty" enum:"automatic,manual"`
+	Multicapture  *bool             `json:"multicapture,omitempty" doc:"With a manual capture: the hold may be captured in several parts, where the card's network allows it"`
+	HoldExpiry    *string           `json:"hold_expiry,omitempty" enum:"capture,void" doc:"With a manual capture: what becomes of a hold that is about to run out; void when absent"`
 	Description   *string           `json:"description,omitempty" maxLength:"1000"`
 	ReceiptEmail  *string           `json:"receipt_email,omitempty" format:"email" maxLength:"254"`
 	ReturnURL     *string           `json:"return_url,omitempty" format:"uri" maxLength:"2048" doc:"https"`
@@ -39,7 +42,7 @@ const (
 	maxDescription   = 1000
 	maxEmail         = 254
 	maxURL           = 2048
-	maxMetadata      = 50 - reservedMetadata
+	maxMetadata      = 50
 	maxMetadataName  = 40
 	maxMetadataValue = 500
 	reservedMetadata = 2
@@ -64,7 +67,7 @@ func parseCreate(body []byte) (payments.CreateCommand, error) {
 		ReturnURL: sent.ReturnURL, OffSession: sent.OffSession, Metadata: sent.Metadata,
 	}
 	for _, step := range []func(*payments.CreateCommand) error{
-		sent.identity, sent.money, sent.method, sent.texts, sent.metadata,
+		sent.identity, sent.money, sent.method, sent.capture, sent.texts, sent.metadata,
 	} {
 		if err := step(&command); err != nil {
 			return payments.CreateCommand{}, err
@@ -138,18 +141,39 @@ func (b createBody) method(command *payments.CreateCommand) error {
 		if reason := refuseMethodTypes(b.MethodTypes); reason != "" {
 			return invalid("payment_method_types", reason)
 		}
+		if err := command.Currency.CheckMethods(b.MethodTypes); err != nil {
+			return refusal{Code: codeFieldInvalid, Field: "currency", Detail: err.Error() + "."}
+		}
 		command.MethodTypes = b.MethodTypes
 	}
-	if b.CaptureMethod == nil {
+	return nil
+}
+
+func (b createBody) capture(command *payments.CreateCommand) error {
+	manual := false
+	if b.CaptureMethod != nil {
+		method := payments.CaptureMethod(*b.CaptureMethod)
+		if method != payments.CaptureAutomatic && method != payments.CaptureManual {
+			return invalid("capture_method", "must be automatic or manual")
+		}
+		command.CaptureMethod, manual = &method, method == payments.CaptureManual
+	}
+	if b.Multicapture != nil && *b.Multicapture && !manual {
+		return invalid("multicapture", "needs capture_method manual")
+	}
+	command.Multicapture = b.Multicapture
+	if b.HoldExpiry == nil {
 		return nil
 	}
-	switch method := payments.CaptureMethod(*b.CaptureMethod); method {
-	case payments.CaptureAutomatic, payments.CaptureManual:
-		command.CaptureMethod = &method
-		return nil
-	default:
-		return invalid("capture_method", "must be automatic or manual")
+	policy := payments.HoldExpiry(*b.HoldExpiry)
+	switch {
+	case policy != payments.HoldCapture && policy != payments.HoldVoid:
+		return invalid("hold_expiry", "must be capture or void")
+	case !manual:
+		return invalid("hold_expiry", "needs capture_method manual")
 	}
+	command.HoldExpiry = &policy
+	return nil
 }
 
 // isPaymentMethod tells whether the text has the shape of a payment method's id.
@@ -159,7 +183,7 @@ func isPaymentMethod(text string) bool {
 
 // refuseMethodTypes is why a list of kinds of payment method cannot be; empty when it can. Each is named once.
 func refuseMethodTypes(types []string) string {
-	served := []string{payments.MethodTypeCard, payments.MethodTypeUSBank, payments.MethodTypeSEPADebit}
+	served := payments.MethodTypes()
 	if len(types) == 0 {
 		return "must not be empty"
 	}
@@ -184,11 +208,14 @@ func (b createBody) texts(*payments.CreateCommand) error {
 	}
 }
 
-func (b createBody) metadata(*payments.CreateCommand) error {
-	if len(b.Metadata) > maxMetadata {
-		return invalid("metadata", "must not have more than 48 names")
+func (b createBody) metadata(*payments.CreateCommand) error { return refuseMetadata(b.Metadata, reservedMetadata) }
+
+// refuseMetadata refuses what Stripe would not take beside the names that we add, or would take for ours.
+func refuseMetadata(metadata map[string]string, reserved int) error {
+	if most := maxMetadata - reserved; len(metadata) > most {
+		return invalid("metadata", "must not have more than "+strconv.Itoa(most)+" names")
 	}
-	for name, value := range b.Metadata {
+	for name, value := range metadata {
 		switch {
 		case name == "" || utf8.RuneCountInString(name) > maxMetadataName || !printable(name) || strings.ContainsAny(name, "[]"):
 			return invalid("metadata", "takes names of 1 to 40 printable characters, without brackets")
@@ -205,7 +232,7 @@ func (b createBody) metadata(*payments.CreateCommand) error {
 func (b createBody) refuseCardData() error {
 	texts := map[string]*string{
 		"reference": b.Reference, "replaces": b.Replaces, "currency": b.Currency, "payment_method": b.PaymentMethod,
-		"capture_method": b.CaptureMethod, "description": b.Description, "receipt_email": b.ReceiptEmail, "return_url": b.ReturnURL,
+		"capture_method": b.CaptureMethod, "hold_expiry": b.HoldExpiry, "description": b.Description, "receipt_email": b.ReceiptEmail, "return_url": b.ReturnURL,
 	}
 	if err := refuseCardNumbers(texts); err != nil {
 		return err

@@ -69,7 +69,8 @@ func (a *api) mount(mux *http.ServeMux) {
 
 // letAnswersGrow takes back that objects have no further members, which holds for commands alone.
 func letAnswersGrow(schemas huma.Registry) {
-	commands := []reflect.Type{reflect.TypeFor[createBody](), reflect.TypeFor[confirmBody](), reflect.TypeFor[cancelBody]()}
+	commands := []reflect.Type{reflect.TypeFor[createBody](), reflect.TypeFor[confirmBody](), reflect.TypeFor[cancelBody](), reflect.TypeFor[captureBody](),
+		reflect.TypeFor[refundBody]()}
 	for name, schema := range schemas.Map() {
 		if !slices.Contains(commands, schemas.TypeFromRef("#/components/schemas/"+name)) {
 			schema.AdditionalProperties = nil
@@ -82,10 +83,14 @@ func (a *api) operations(schemas huma.Registry) []operation {
 	return []operation{
 		{describeCreatePayment(schemas), tenants.ScopeWrite, a.createPayment},
 		{describeConfirmPayment(schemas), tenants.ScopeWrite, a.confirmPayment},
+		{describeCapturePayment(schemas), tenants.ScopeWrite, a.capturePayment},
 		{describeCancelPayment(schemas), tenants.ScopeWrite, a.cancelPayment},
+		{describeCreateRefund(schemas), tenants.ScopeWrite, a.createRefund},
 		{describeListPayments(schemas), tenants.ScopeRead, a.listPayments},
 		{describeGetPayment(schemas), tenants.ScopeRead, a.getPayment},
 		{describeTimeline(schemas), tenants.ScopeRead, a.showTimeline},
+		{describeListRefunds(schemas), tenants.ScopeRead, a.listRefunds},
+		{describeGetRefund(schemas), tenants.ScopeRead, a.getRefund},
 		{describeHealth(), "", a.health},
 		{describeReady(schemas), "", a.ready},
 	}

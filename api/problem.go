@@ -45,6 +45,7 @@ const (
 	codeUnauthorized         code = "unauthorized"
 	codeForbiddenScope       code = "forbidden_scope"
 	codePaymentNotFound      code = "payment_not_found"
+	codeRefundNotFound       code = "refund_not_found"
 	codeRouteNotFound        code = "route_not_found"
 	codeMethodNotAllowed     code = "method_not_allowed"
 	codeBodyTooSlow          code = "body_too_slow"
@@ -61,6 +62,7 @@ const (
 	codePaymentSucceeded  = code(boundaries.ConflictPaymentSucceeded)
 	codePaymentEnded      = code(boundaries.ConflictPaymentEnded)
 	codeUnexpectedState   = code(boundaries.ConflictUnexpectedState)
+	codeAmountTooLarge    = code(boundaries.ConflictAmountTooLarge)
 
 	// Of stored answers.
 	codeProviderRefused = code(payments.FailureProviderRefused)
@@ -77,14 +79,14 @@ func (c code) status() int {
 		return http.StatusUnauthorized
 	case codeForbiddenScope:
 		return http.StatusForbidden
-	case codePaymentNotFound, codeRouteNotFound:
+	case codePaymentNotFound, codeRefundNotFound, codeRouteNotFound:
 		return http.StatusNotFound
 	case codeMethodNotAllowed:
 		return http.StatusMethodNotAllowed
 	case codeBodyTooSlow:
 		return http.StatusRequestTimeout
 	case codeInProgress, codeReferenceConflict, codeReferenceEnded, codeReplacesUnknown, codePaymentSucceeded, codePaymentEnded,
-		codeUnexpectedState, codeExpiredUnsent:
+		codeUnexpectedState, codeAmountTooLarge, codeExpiredUnsent:
 		return http.StatusConflict
 	case codeProviderRefused:
 		return http.StatusPaymentRequired
@@ -121,6 +123,7 @@ func refusalOf(err error) refusal {
 		refused  refusal
 		field    *strictjson.FieldError
 		conflict *boundaries.ConflictError
+		amount   *boundaries.AmountError
 	)
 	switch {
 	case errors.As(err, &refused):
@@ -130,9 +133,13 @@ func refusalOf(err error) refusal {
 	case errors.As(err, &field):
 		return refusal{Code: codeFieldInvalid, Field: field.Field, Detail: field.Field + " " + field.Reason + "."}
 	case errors.As(err, &conflict):
-		return refusal{Code: code(conflict.Code), Payment: conflict.Payment}
+		return refusal{Code: code(conflict.Code), Payment: conflict.Payment, Detail: conflict.Detail}
+	case errors.As(err, &amount):
+		return refusal{Code: codeFieldInvalid, Field: "amount", Detail: amount.Error() + "."}
 	case errors.Is(err, paymentstore.ErrNotFound):
 		return refusal{Code: codePaymentNotFound}
+	case errors.Is(err, paymentstore.ErrNoRefund):
+		return refusal{Code: codeRefundNotFound}
 	case outage.Is(err):
 		return refusal{Code: codeUnavailable, RetryAfter: unavailableRetryAfter}
 	default:
@@ -154,6 +161,7 @@ func (c code) title() string {
 		codeUnauthorized:      "The API key is missing, unknown or revoked",
 		codeForbiddenScope:    "The API key lacks the scope of this operation",
 		codePaymentNotFound:   "There is no such payment",
+		codeRefundNotFound:    "There is no such refund",
 		codeInProgress:        "The same command is being processed",
 		codeKeyReused:         "The Idempotency-Key was used for another command",
 		codeReferenceConflict: "The reference is taken by another command, or its attempt is still open",
@@ -162,6 +170,7 @@ func (c code) title() string {
 		codePaymentSucceeded:  "The payment has succeeded",
 		codePaymentEnded:      "The payment is over without money, or about to be",
 		codeUnexpectedState:   "The payment's state rules this command out",
+		codeAmountTooLarge:    "The amount is more than there is to take",
 		codeBodyTooSlow:       "The body did not arrive in time",
 		codeUnavailable:       "A dependency is down; nothing is lost by trying again with the same key",
 	}

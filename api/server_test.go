@@ -212,6 +212,14 @@ func (c *commands) ClaimCancel(ctx context.Context, asking boundaries.Asking, co
 	return c.asks(ctx, claimed{asking.Tenant, asking.Key, command, asking.Normalised, asking.AttendedFor})
 }
 
+func (c *commands) ClaimCapture(ctx context.Context, asking boundaries.Asking, command payments.CaptureCommand) (boundaries.Claim, error) {
+	return c.asks(ctx, claimed{asking.Tenant, asking.Key, command, asking.Normalised, asking.AttendedFor})
+}
+
+func (c *commands) ClaimRefund(ctx context.Context, asking boundaries.Asking, command payments.RefundCommand) (boundaries.Claim, error) {
+	return c.asks(ctx, claimed{asking.Tenant, asking.Key, command, asking.Normalised, asking.AttendedFor})
+}
+
 func (c *commands) asks(ctx context.Context, claim claimed) (boundaries.Claim, error) {
 	c.during(ctx)
 	c.mutex.Lock()

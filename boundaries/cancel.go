@@ -11,7 +11,7 @@ import (
 // that is over the claim says Over: it is decided in Postgres. It returns paymentstore.ErrNotFound.
 func (c *Commands) ClaimCancel(ctx context.Context, asking Asking, command payments.CancelCommand) (Claim, error) {
 	return c.claimFurther(ctx, asking, further{
-		payment: command.Payment, operation: payments.OperationCancel, judge: judgeCancel, owner: CancelOwnerKey,
+		payment: command.Payment, operation: payments.OperationCancel, judge: judgeCancel, names: numbered(payments.OperationCancel, CancelOwnerKey),
 	})
 }
 

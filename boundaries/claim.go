@@ -21,6 +21,7 @@ type Claim struct {
 	Operation  payments.Operation
 	Record     payments.RecordID
 	Payment    payments.PaymentID
+	About      string        // kind of what the record makes or is about; empty when the key was known
 	Answer     *Answer       // with Replay; nil when the replay window is over: show the resource as it is now
 	RetryAfter time.Duration // with InProgress
 	Over       bool          // with Acquired: the payment has ended, so the command is decided in Postgres, not by a workflow
@@ -37,6 +38,7 @@ const (
 	ConflictPaymentSucceeded ConflictCode = payments.CodePaymentSucceeded
 	ConflictPaymentEnded     ConflictCode = payments.CodePaymentEnded    // it is over without money, or about to be
 	ConflictUnexpectedState  ConflictCode = payments.CodeUnexpectedState // its state rules the command out for now
+	ConflictAmountTooLarge   ConflictCode = payments.CodeAmountTooLarge  // more than is held, or than may be given back
 )
 
 // ConflictError refuses a command that contradicts what its reference or payment already holds.
@@ -44,6 +46,12 @@ type ConflictError struct {
 	Code    ConflictCode
 	Payment payments.PaymentID // the one in the way; zero with ConflictReplacesUnknown
 	Status  payments.Status    // what that one is; empty where it does not matter
+	Detail  string             // what else the caller may know; may be empty
 }
+
+// AmountError refuses an amount that the payment's currency rules out, before anything is claimed.
+type AmountError struct{ Reason string }
+
+func (e *AmountError) Error() string { return "amount " + e.Reason }
 
 func (e *ConflictError) Error() string { return fmt.Sprintf("%s: payment %s", e.Code, e.Payment) }

@@ -11,7 +11,7 @@ import (
 // payment's state rules a confirm out.
 func (c *Commands) ClaimConfirm(ctx context.Context, asking Asking, command payments.ConfirmCommand) (Claim, error) {
 	return c.claimFurther(ctx, asking, further{
-		payment: command.Payment, operation: payments.OperationConfirm, judge: judgeConfirm, owner: ConfirmOwnerKey,
+		payment: command.Payment, operation: payments.OperationConfirm, judge: judgeConfirm, names: numbered(payments.OperationConfirm, ConfirmOwnerKey),
 		deadline: &c.timing.CommandDeadline,
 	})
 }

@@ -127,18 +127,18 @@ type createRows struct {
 	sealedConfirm  []byte
 	sealedEmail    []byte
 	captureMethod  payments.CaptureMethod
+	multicapture   bool
+	holdExpiry     payments.HoldExpiry
 	lastCommand    int
 	confirmVersion int16
 }
 
 func (c *Commands) newCreate(tenant payments.TenantID, command payments.CreateCommand, normalised Normalised, attempt int) (createRows, error) {
-	rows := createRows{attempt: attempt, owner: CreateOwnerKey(command.Reference, attempt), lastCommand: 1, captureMethod: payments.CaptureAutomatic}
+	rows := createRows{attempt: attempt, owner: CreateOwnerKey(command.Reference, attempt), lastCommand: 1}
 	rows.record = RecordID(tenant, payments.OperationCreate, rows.owner)
 	rows.payment = PaymentID(tenant, command.Reference, attempt)
 	rows.key = paymentCallKey(tenant, rows.payment, payments.OperationCreate, attempt)
-	if command.CaptureMethod != nil {
-		rows.captureMethod = *command.CaptureMethod
-	}
+	rows.capturing(command)
 	var err error
 	if rows.sealedCommand, err = c.sealer.Seal(ColumnCommand, normalised.JSON); err != nil {
 		return rows, err
@@ -152,6 +152,18 @@ func (c *Commands) newCreate(tenant payments.TenantID, command payments.CreateCo
 		return rows, nil
 	}
 	return rows, c.addConfirm(tenant, command, &rows)
+}
+
+// capturing fills in how the money is to be taken: what the caller said, else our defaults.
+func (r *createRows) capturing(command payments.CreateCommand) {
+	r.captureMethod, r.holdExpiry = payments.CaptureAutomatic, payments.HoldVoid
+	if command.CaptureMethod != nil {
+		r.captureMethod = *command.CaptureMethod
+	}
+	if command.HoldExpiry != nil {
+		r.holdExpiry = *command.HoldExpiry
+	}
+	r.multicapture = command.Multicapture != nil && *command.Multicapture
 }
 
 // addConfirm derives confirm #1 of a create that carries a method.
@@ -199,7 +211,7 @@ func (c *Commands) insertRows(ctx context.Context, db postgres.Batcher, claim Cl
 			command.Reference, rows.attempt, replaces, command.Amount, command.Currency, rows.captureMethod, command.Description, // 17-23
 			metadata, rows.sealedEmail, rows.lastCommand, // 24-26
 			c.timing.ReplayWindow, c.timing.CommandDeadline, asking.AttendedFor, c.timing.WakeAfter, // 27-30
-			payments.OperationConfirm, inTransaction, // 31-32
+			payments.OperationConfirm, inTransaction, rows.multicapture, rows.holdExpiry, // 31-34
 		).QueryRow(func(row pgx.Row) error { return row.Scan(&keyInserted, &recordInserted) })
 	})
 	if err != nil {
@@ -218,9 +230,9 @@ const claimCreate = `
 	payment AS (
 		INSERT INTO payonce.payments
 			(id, tenant, reference, attempt, replaces, account, livemode, amount, currency, capture_method, description, metadata,
-			 receipt_email, status, stage, submitted_at, last_command, created_at, updated_at)
+			 receipt_email, status, stage, submitted_at, last_command, created_at, updated_at, multicapture, hold_expiry)
 		SELECT $10, $1, $17, $18, $19, t.account, t.livemode, $20, $21, $22, $23, $24,
-			$25, 'submitted', 'submitted', now, $26, now, now
+			$25, 'submitted', 'submitted', now, $26, now, now, $33, $34
 		FROM at, key, payonce.tenants t WHERE t.id = $1
 		ON CONFLICT DO NOTHING RETURNING id),
 	record AS (

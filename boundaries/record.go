@@ -27,6 +27,8 @@ const (
 // Kinds of resource that a record or a call can be about.
 const (
 	ResourcePayment = "payment"
+	ResourceCapture = "capture"
+	ResourceRefund  = "refund"
 )
 
 // Database is a pool, a connection or a transaction.

@@ -18,6 +18,8 @@ type CreatePayment struct {
 	Currency      payments.Currency      `json:"currency"`                 // ISO 4217
 	PaymentMethod string                 `json:"payment_method,omitempty"` // pm_…: the payment is confirmed at once
 	CaptureMethod payments.CaptureMethod `json:"capture_method,omitempty"`
+	Multicapture  bool                   `json:"multicapture,omitempty"` // the hold may be captured in several parts
+	HoldExpiry    payments.HoldExpiry    `json:"hold_expiry,omitempty"`  // what becomes of a hold that runs out
 	Description   string                 `json:"description,omitempty"`
 	ReceiptEmail  string                 `json:"receipt_email,omitempty"`
 	ReturnURL     string                 `json:"return_url,omitempty"`  // https; where the payer comes back to
@@ -30,6 +32,26 @@ type ConfirmPayment struct {
 	PaymentMethod string `json:"payment_method"`        // pm_…
 	ReturnURL     string `json:"return_url,omitempty"`  // https; where the payer comes back to
 	OffSession    bool   `json:"off_session,omitempty"` // the payer is not there
+}
+
+// CapturePayment asks to take money that is held. The zero value takes all of it.
+type CapturePayment struct {
+	Amount    int64  `json:"amount,omitempty"`    // minor units; 0: all that is held
+	Reference string `json:"reference,omitempty"` // of a part, for instance a shipment: two equal parts have two references
+	KeepRest  bool   `json:"-"`                   // what is left stays held, of a payment that was created with Multicapture
+}
+
+// MarshalJSON writes KeepRest as the API's final.
+func (c CapturePayment) MarshalJSON() ([]byte, error) {
+	type plain CapturePayment
+	var final *bool
+	if c.KeepRest {
+		final = new(bool)
+	}
+	return json.Marshal(struct {
+		plain
+		Final *bool `json:"final,omitempty"`
+	}{plain(c), final})
 }
 
 // CancelPayment asks to end a payment without money.
@@ -62,6 +84,12 @@ func (c *Client) CreatePayment(ctx context.Context, key Key, create CreatePaymen
 // ConfirmPayment confirms a payment, again after a decline. The errors are those of CreatePayment.
 func (c *Client) ConfirmPayment(ctx context.Context, key Key, id PaymentID, confirm ConfirmPayment) (Answer, error) {
 	return c.command(ctx, pathOf(id)+"/confirm", key, confirm)
+}
+
+// CapturePayment takes money that is held. All of it is taken once, whoever asks; a part has its own reference and key (PartialCaptureKey). The errors
+// are those of CreatePayment.
+func (c *Client) CapturePayment(ctx context.Context, key Key, id PaymentID, capture CapturePayment) (Answer, error) {
+	return c.command(ctx, pathOf(id)+"/capture", key, capture)
 }
 
 // CancelPayment cancels a payment. One that has succeeded refuses with CodePaymentSucceeded. The errors are those of CreatePayment.

@@ -19,39 +19,71 @@ const (
 	PaymentFailed    Kind = "payment.failed"    // subject: payment/<id>
 	PaymentCanceled  Kind = "payment.canceled"  // subject: payment/<id>
 	PaymentExpired   Kind = "payment.expired"   // subject: payment/<id>
+
+	PaymentAuthorized        Kind = "payment.authorized"         // subject: payment/<id>
+	PaymentHoldExpiring      Kind = "payment.hold_expiring"      // subject: payment/<id>
+	PaymentPartiallyCaptured Kind = "payment.partially_captured" // subject: capture/<ch>/<new total>; more may follow
+
+	RefundSucceeded Kind = "refund.succeeded" // subject: refund/<id>
+	RefundFailed    Kind = "refund.failed"    // subject: refund/<id>; also after it had succeeded
+	RefundCanceled  Kind = "refund.canceled"  // subject: refund/<id>
 )
 
 // Kinds lists every kind.
 func Kinds() []Kind {
-	return []Kind{PaymentSucceeded, PaymentDeclined, PaymentFailed, PaymentCanceled, PaymentExpired}
+	return []Kind{
+		PaymentSucceeded, PaymentDeclined, PaymentFailed, PaymentCanceled, PaymentExpired,
+		PaymentAuthorized, PaymentHoldExpiring, PaymentPartiallyCaptured, RefundSucceeded, RefundFailed, RefundCanceled,
+	}
 }
 
 // ErrInvalidMessage says that a message lacks what every message needs, for instance what it tells of.
 var ErrInvalidMessage = errors.New("incomplete message")
 
-// Declined is what a PaymentDeclined tells of: the charge, or where Stripe made none the n-th confirm, from 1.
-type Declined struct {
-	Charge  string // ch_…; empty when there is none
-	Confirm int
+// Of is what a message tells of beside its payment.
+type Of struct {
+	Charge  string // ch_…: what was declined, or captured in part; empty when Stripe made none
+	Confirm int    // where Stripe made no charge: the n-th confirm, from 1
+	Total   int64  // captured in all by the charge, minor units
 }
 
-// Subject names what a message of the kind is about: the thing that changed. declined is read for PaymentDeclined alone; when it names
-// nothing, or there is no such kind, the error is ErrInvalidMessage.
-func (k Kind) Subject(payment payments.PaymentID, declined Declined) (string, error) {
+// Subject names what a message of the kind is about: the thing that changed. When of names nothing that the kind needs, or there is no such kind, the
+// error is ErrInvalidMessage.
+func (k Kind) Subject(payment payments.PaymentID, of Of) (string, error) {
+	once := []Kind{PaymentSucceeded, PaymentFailed, PaymentCanceled, PaymentExpired, PaymentAuthorized, PaymentHoldExpiring}
 	switch {
-	case slices.Contains([]Kind{PaymentSucceeded, PaymentFailed, PaymentCanceled, PaymentExpired}, k):
+	case slices.Contains(once, k):
 		return "payment/" + payment.String(), nil
-	case k == PaymentDeclined && declined.Charge != "":
-		return "charge/" + declined.Charge, nil
-	case k == PaymentDeclined && declined.Confirm > 0:
-		return fmt.Sprintf("confirm/%s#%d", payment, declined.Confirm), nil
+	case k == PaymentDeclined && of.Charge != "":
+		return "charge/" + of.Charge, nil
+	case k == PaymentDeclined && of.Confirm > 0:
+		return fmt.Sprintf("confirm/%s#%d", payment, of.Confirm), nil
+	case k == PaymentPartiallyCaptured && of.Charge != "" && of.Total > 0:
+		return fmt.Sprintf("capture/%s/%d", of.Charge, of.Total), nil
 	default:
 		return "", fmt.Errorf("%w: %q tells of nothing", ErrInvalidMessage, k)
 	}
 }
 
-// KindOfEnding is the kind of message that tells of a payment's ending; false while the payment has not ended.
-func KindOfEnding(status payments.Status) (Kind, bool) {
+// RefundSubject is what the messages of a refund are about.
+func RefundSubject(refund payments.RefundID) string { return "refund/" + refund.String() }
+
+// KindOfRefund is the kind of message that tells of a refund's status; false while it is under way.
+func KindOfRefund(status payments.RefundStatus) (Kind, bool) {
+	switch status {
+	case payments.RefundSucceeded:
+		return RefundSucceeded, true
+	case payments.RefundFailed:
+		return RefundFailed, true
+	case payments.RefundCanceled:
+		return RefundCanceled, true
+	default:
+		return "", false
+	}
+}
+
+// KindOf is the kind of message that tells of a payment's new status; false for a status that is not told.
+func KindOf(status payments.Status) (Kind, bool) {
 	switch status {
 	case payments.StatusSucceeded:
 		return PaymentSucceeded, true
@@ -61,6 +93,8 @@ func KindOfEnding(status payments.Status) (Kind, bool) {
 		return PaymentCanceled, true
 	case payments.StatusExpired:
 		return PaymentExpired, true
+	case payments.StatusRequiresCapture:
+		return PaymentAuthorized, true
 	default:
 		return "", false
 	}

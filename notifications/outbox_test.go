@@ -95,9 +95,9 @@ func (o *outbox) message(payment payments.PaymentID, sequence int) notifications
 
 func (o *outbox) messageOf(kind notifications.Kind, payment payments.PaymentID, charge string, sequence int) notifications.Message {
 	o.t.Helper()
-	subject, err := kind.Subject(payment, notifications.Declined{Charge: charge})
+	subject, err := kind.Subject(payment, notifications.Of{Charge: charge})
 	require.NoError(o.t, err)
-	body, err := notifications.Render(kind, subject, payments.View{ID: payment, Object: "payment"}, day(1))
+	body, err := notifications.Render(kind, subject, payments.View{ID: payment, Object: "payment"}, nil, day(1))
 	require.NoError(o.t, err)
 	return notifications.Message{
 		Tenant: o.tenant, Subject: subject, Kind: kind, Payment: payment, Sequence: sequence, Body: body,

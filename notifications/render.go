@@ -19,12 +19,15 @@ type payload struct {
 type data struct {
 	Subject string        `json:"subject"` // what changed: Kind.Subject
 	Payment payments.View `json:"payment"` // as it was when the message was made, without the client secret
+
+	Refund *payments.RefundView `json:"refund,omitempty"` // of a message about a refund
 }
 
-// Render makes the bytes of a message, once: every endpoint and every try gets the same ones. at is when the thing happened.
-func Render(kind Kind, subject string, view payments.View, at time.Time) ([]byte, error) {
+// Render makes the bytes of a message, once: every endpoint and every try gets the same ones. at is when the thing happened; refund is nil but of a
+// message about one.
+func Render(kind Kind, subject string, view payments.View, refund *payments.RefundView, at time.Time) ([]byte, error) {
 	body, err := json.Marshal(payload{
-		Type: kind, Timestamp: at.UTC(), Data: data{Subject: subject, Payment: view.ForMessage()},
+		Type: kind, Timestamp: at.UTC(), Data: data{Subject: subject, Payment: view.ForMessage(), Refund: refund},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("render %s for %s: %w", kind, subject, err)

@@ -20,10 +20,10 @@ func TestPayloadIsStandardWebhooks(t *testing.T) {
 		CaptureMethod: payments.CaptureAutomatic, Status: payments.StatusSucceeded, Stage: payments.StageLedgerApplied,
 		ClientSecret: "for the payer alone", CreatedAt: day(1),
 	}
-	subject, err := notifications.PaymentSucceeded.Subject(id, notifications.Declined{})
+	subject, err := notifications.PaymentSucceeded.Subject(id, notifications.Of{})
 	require.NoError(t, err)
 
-	body, err := notifications.Render(notifications.PaymentSucceeded, subject, view, day(2).In(time.FixedZone("east", 3600)))
+	body, err := notifications.Render(notifications.PaymentSucceeded, subject, view, nil, day(2).In(time.FixedZone("east", 3600)))
 
 	require.NoError(t, err)
 	require.JSONEq(t, `{
@@ -40,7 +40,7 @@ func TestKindsNameWhatChanged(t *testing.T) {
 	t.Parallel()
 	payment := payments.PaymentID{UUID: uuid.MustParse("00000000-0000-5000-8000-000000000001")}
 	for _, kind := range notifications.Kinds() {
-		subject, err := kind.Subject(payment, notifications.Declined{Charge: "ch_1", Confirm: 2})
+		subject, err := kind.Subject(payment, notifications.Of{Charge: "ch_1", Confirm: 2})
 		require.NoError(t, err)
 		if kind == notifications.PaymentDeclined {
 			require.Equal(t, "charge/ch_1", subject)
@@ -48,19 +48,19 @@ func TestKindsNameWhatChanged(t *testing.T) {
 			require.Equal(t, "payment/"+payment.String(), subject)
 		}
 	}
-	subject, err := notifications.PaymentDeclined.Subject(payment, notifications.Declined{Confirm: 2})
+	subject, err := notifications.PaymentDeclined.Subject(payment, notifications.Of{Confirm: 2})
 	require.NoError(t, err)
 	require.Equal(t, "confirm/"+payment.String()+"#2", subject)
-	_, err = notifications.PaymentDeclined.Subject(payment, notifications.Declined{})
+	_, err = notifications.PaymentDeclined.Subject(payment, notifications.Of{})
 	require.ErrorIs(t, err, notifications.ErrInvalidMessage)
-	_, err = notifications.Kind("payment.vanished").Subject(payment, notifications.Declined{Charge: "ch_1"})
+	_, err = notifications.Kind("payment.vanished").Subject(payment, notifications.Of{Charge: "ch_1"})
 	require.ErrorIs(t, err, notifications.ErrInvalidMessage)
 }
 
 func TestEveryEndingHasItsKind(t *testing.T) {
 	t.Parallel()
 	for _, status := range payments.Statuses() {
-		kind, told := notifications.KindOfEnding(status)
+		kind, told := notifications.KindOf(status)
 		require.Equal(t, status.Terminal(), told, status)
 		if told {
 			require.Equal(t, notifications.Kind("payment."+string(status)), kind)

@@ -8,6 +8,8 @@ type CreateCommand struct {
 	Currency      Currency          `json:"currency"`                 // lower case
 	PaymentMethod *string           `json:"payment_method,omitempty"` // pm_…; present: the payment is confirmed at once
 	CaptureMethod *CaptureMethod    `json:"capture_method,omitempty"`
+	Multicapture  *bool             `json:"multicapture,omitempty"`         // true: with a manual capture, the hold may be captured in several parts
+	HoldExpiry    *HoldExpiry       `json:"hold_expiry,omitempty"`          // with a manual capture: what becomes of a hold that runs out; absent: it is voided
 	MethodTypes   []string          `json:"payment_method_types,omitempty"` // Stripe's names; absent: card
 	Description   *string           `json:"description,omitempty"`
 	ReceiptEmail  *string           `json:"receipt_email,omitempty"`
@@ -24,6 +26,14 @@ type ConfirmCommand struct {
 	OffSession    *bool     `json:"off_session,omitempty"`
 }
 
+// CaptureCommand asks to take money of a hold.
+type CaptureCommand struct {
+	Payment   PaymentID `json:"payment"`
+	Amount    *int64    `json:"amount,omitempty"`    // minor units; absent: all that is held
+	Reference *string   `json:"reference,omitempty"` // names a part: what may rightly be taken twice has two references
+	Final     *bool     `json:"final,omitempty"`     // false: what is left stays held, where the intent allows several captures
+}
+
 // CancelCommand asks to cancel a payment; the engine issues it too, when a payment must end without money.
 type CancelCommand struct {
 	Payment PaymentID `json:"payment"`
@@ -37,4 +47,5 @@ const MetadataPrefix = "payonce_"
 const (
 	MetadataPayment = MetadataPrefix + "payment"
 	MetadataTenant  = MetadataPrefix + "tenant"
+	MetadataRefund  = MetadataPrefix + "refund" // on a refund
 )

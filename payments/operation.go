@@ -28,3 +28,12 @@ const (
 	CaptureAutomatic CaptureMethod = "automatic"
 	CaptureManual    CaptureMethod = "manual"
 )
+
+// HoldExpiry is what the engine does with a hold that is about to run out.
+type HoldExpiry string
+
+// The policies.
+const (
+	HoldCapture HoldExpiry = "capture" // take all of it
+	HoldVoid    HoldExpiry = "void"    // give it back
+)

@@ -12,6 +12,8 @@ type Payment struct {
 	Account          Account
 	Money            Money
 	CaptureMethod    CaptureMethod
+	Multicapture     bool       // the intent was asked to allow several captures
+	HoldExpiry       HoldExpiry // what becomes of a hold that runs out
 	Description      *string
 	Metadata         map[string]string
 	ReceiptEmail     *string
@@ -24,6 +26,10 @@ type Payment struct {
 	AbandonAt        *time.Time          // when it is given up unless the payer or a command moves it; nil: it waits for nobody
 	LatestCharge     string
 	AmountCapturable int64
+	AmountHeld       int64      // what the pending journals hold
+	CaptureBefore    *time.Time // when Stripe lets the hold go
+	HoldDueAt        *time.Time // when the hold is next seen to: warned of, then captured or voided; nil: it waits for nobody
+	HoldWarned       bool       // that it runs out was told
 	AmountCaptured   int64
 	AmountRefunded   int64
 	LastError        *ProviderError // of the last refused attempt
@@ -79,6 +85,7 @@ const (
 	FailureProviderRefused FailureCode = "provider_refused" // a definite refusal that is no decline
 	FailureExpiredUnsent   FailureCode = "expired_unsent"   // the command was not sent before its not_after
 	FailureAbandoned       FailureCode = "abandoned"        // the payer did not come back in time
+	FailureHoldExpired     FailureCode = "hold_expired"     // the hold ran out, or was voided because it was about to
 )
 
 // Review is the mark of a payment that needs a person; it stands beside the status.
@@ -93,7 +100,7 @@ func (p Payment) EndedAs() Status {
 	switch {
 	case p.Failure == nil:
 		return StatusCanceled
-	case p.Failure.Code == FailureExpiredUnsent, p.Failure.Code == FailureAbandoned:
+	case p.Failure.Code == FailureExpiredUnsent, p.Failure.Code == FailureAbandoned, p.Failure.Code == FailureHoldExpired:
 		return StatusExpired
 	default:
 		return StatusFailed

@@ -15,6 +15,9 @@ type View struct {
 	AmountCaptured   int64               `json:"amount_captured"`
 	AmountRefunded   int64               `json:"amount_refunded"`
 	CaptureMethod    CaptureMethod       `json:"capture_method"`
+	Multicapture     bool                `json:"multicapture,omitempty"`
+	HoldExpiry       HoldExpiry          `json:"hold_expiry,omitempty"`    // with a manual capture
+	CaptureBefore    *time.Time          `json:"capture_before,omitempty"` // in requires_capture: when Stripe lets the hold go
 	Status           Status              `json:"status"`
 	Stage            Stage               `json:"stage"`
 	Stages           map[Stage]time.Time `json:"stages"`
@@ -45,6 +48,12 @@ func (p Payment) View() View {
 	}
 	if p.Status == StatusRequiresPaymentMethod || p.Status == StatusRequiresAction {
 		view.ClientSecret, view.ExpiresAt = p.ClientSecret, p.AbandonAt
+	}
+	if p.CaptureMethod == CaptureManual {
+		view.Multicapture, view.HoldExpiry = p.Multicapture, p.HoldExpiry
+	}
+	if p.Status == StatusRequiresCapture {
+		view.CaptureBefore = p.CaptureBefore
 	}
 	if p.Status == StatusRequiresAction {
 		view.NextAction = p.NextAction

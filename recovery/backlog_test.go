@@ -27,6 +27,10 @@ func (w *woken) Wake(context.Context, payments.PaymentID) error {
 	return nil
 }
 
+func (w *woken) WakeRefund(ctx context.Context, payment payments.PaymentID, _ payments.RefundID) error {
+	return w.Wake(ctx, payment)
+}
+
 // A backlog is woken a few commands at a time, and leaves room for those that come now; it never stands still for them.
 func TestABacklogLeavesRoomForWhoComesNow(t *testing.T) {
 	t.Parallel()

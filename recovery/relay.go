@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"payonce/activities"
+	"payonce/boundaries"
 	"payonce/internal/clock"
 	"payonce/internal/timing"
 	"payonce/payments"
@@ -49,6 +50,7 @@ type Relay struct {
 type Waker interface {
 	Start(ctx context.Context, payment payments.PaymentID) error
 	Wake(ctx context.Context, payment payments.PaymentID) error
+	WakeRefund(ctx context.Context, payment payments.PaymentID, refund payments.RefundID) error
 }
 
 // Behind tells whether a backlog waits for those under way: then each that ends is to be followed by another round.
@@ -61,6 +63,8 @@ type dueCommand struct {
 	Late      bool
 	Settled   bool // its payment ended without the workflow, which is to learn of it once
 	First     bool // nobody but its caller woke it yet
+	Kind      string
+	Resource  uuid.UUID
 }
 
 // Wake takes the due commands and wakes their workflows. It returns how many it woke.
@@ -117,7 +121,7 @@ func (r *Relay) take(ctx context.Context) ([]dueCommand, error) {
 		UPDATE payonce.idempotency_records r
 		SET wakes = wakes + 1, next_wake_at = at.now + least($1::interval * power(2, least(wakes, 20)), $2::interval)
 		FROM at WHERE id IN (SELECT id FROM fresh UNION ALL SELECT id FROM again UNION ALL SELECT id FROM late)
-		RETURNING id, payment, operation, coalesce(not_after <= at.now, false), status = 'completed', wakes = 1`,
+		RETURNING id, payment, operation, coalesce(not_after <= at.now, false), status = 'completed', wakes = 1, resource_kind, resource_id`,
 		r.Timing.WakeAfter, r.Timing.WakeMaximum, fresh, again, relayBatch, room)
 	if err != nil {
 		return nil, fmt.Errorf("take due commands: %w", err)
@@ -172,6 +176,9 @@ func (r *Relay) giveBack(ctx context.Context, due []dueCommand, failed []error) 
 // wake starts the workflow of a payment whose caller could not, straight to a worker of this process where there is one. A workflow that runs already
 // acts on its create unasked, and is signalled from the next time on.
 func (r *Relay) wake(ctx context.Context, payment payments.PaymentID, command dueCommand) error {
+	if command.Kind == boundaries.ResourceRefund {
+		return r.Waker.WakeRefund(ctx, payment, payments.RefundID{UUID: command.Resource})
+	}
 	if command.First && command.Operation == payments.OperationCreate && !command.Settled {
 		return r.Waker.Start(ctx, payment)
 	}

@@ -94,10 +94,34 @@ func (a *Applier) settle(ctx context.Context, events []namedEvent) error {
 			return err
 		}
 	}
-	if len(ours) == 0 {
+	return a.share(ctx, ours, payment)
+}
+
+// share brings each event to what applies its kind of fact. What tells of the intent goes first: what it took can be given back.
+func (a *Applier) share(ctx context.Context, events []namedEvent, payment payments.Payment) error {
+	var intents, refunds []namedEvent
+	for _, event := range events {
+		if event.tellsOfRefunds() {
+			refunds = append(refunds, event)
+		} else {
+			intents = append(intents, event)
+		}
+	}
+	if len(intents) > 0 {
+		if err := a.apply(ctx, intents, payment); err != nil {
+			return err
+		}
+	}
+	if len(refunds) == 0 {
 		return nil
 	}
-	return a.apply(ctx, ours, payment)
+	if len(intents) > 0 { // it may have been bound just now
+		var err error
+		if payment, err = paymentstore.ByID(ctx, a.Pool, a.Sealer, payment.ID); err != nil {
+			return err
+		}
+	}
+	return a.settleRefunds(ctx, refunds, payment)
 }
 
 // match finds the payment by the intent that it is bound to, else by the metadata that we put on the intent.

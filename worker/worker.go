@@ -18,11 +18,15 @@ import (
 // Register registers everything that a payment needs, under the names that workflows pin.
 func Register(registry worker.Registry, acts *activities.Activities) {
 	registry.RegisterWorkflowWithOptions(workflows.Payment, workflow.RegisterOptions{Name: workflows.NamePayment})
+	registry.RegisterWorkflowWithOptions(workflows.Refund, workflow.RegisterOptions{Name: workflows.NameRefund})
 	for name, act := range map[string]any{
 		workflows.NameCreateIntent: acts.CreateIntent,
 		workflows.NameConfirm:      acts.ConfirmIntent,
 		workflows.NameCancel:       acts.CancelIntent,
+		workflows.NameCapture:      acts.CaptureIntent,
 		workflows.NameReadPayment:  acts.ReadPayment,
+		workflows.NameCreateRefund: acts.CreateRefund,
+		workflows.NameReadRefund:   acts.ReadRefund,
 	} {
 		registry.RegisterActivityWithOptions(act, activity.RegisterOptions{Name: name})
 	}

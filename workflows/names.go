@@ -6,7 +6,11 @@ const (
 	NameCreateIntent = "CreateIntent"
 	NameConfirm      = "ConfirmIntent"
 	NameCancel       = "CancelIntent"
+	NameCapture      = "CaptureIntent"
 	NameReadPayment  = "ReadPayment"
+	NameRefund       = "Refund"
+	NameCreateRefund = "CreateRefund"
+	NameReadRefund   = "ReadRefund"
 	SignalWake       = "wake"
 )
 

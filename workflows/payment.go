@@ -16,17 +16,23 @@ type PaymentInput struct {
 // Payment runs a payment through its five stages. The claim has committed (submitted); each act below commits the stage that it reaches, with
 // whatever it posts and queues; the last one commits terminal and ledger_applied together.
 func Payment(ctx workflow.Context, input PaymentInput) error {
-	run := newRun(ctx, input)
+	run := newRun(ctx, input.Tries)
+	in := Act{Version: 1, Payment: input.Payment, Owner: run.owner}
+	act := func(name string) (Step, error) {
+		return tryAct[Step](ctx, run, name, func(local bool) any { in.Local = local; return in })
+	}
 	step := Step{Next: payments.OperationCreate} // submitted
 	for {
 		var err error
 		switch step.Next {
 		case payments.OperationCreate: // → external_resource_created
-			step, err = run.act(ctx, NameCreateIntent)
+			step, err = act(NameCreateIntent)
 		case payments.OperationConfirm: // → processing, or → terminal → ledger_applied
-			step, err = run.act(ctx, NameConfirm)
+			step, err = act(NameConfirm)
 		case payments.OperationCancel: // → terminal → ledger_applied
-			step, err = run.act(ctx, NameCancel)
+			step, err = act(NameCancel)
+		case payments.OperationCapture: // → terminal → ledger_applied, or still processing while more may be captured
+			step, err = act(NameCapture)
 		default:
 			woken := run.drained()
 			if step.Over && !woken {
@@ -38,7 +44,7 @@ func Payment(ctx workflow.Context, input PaymentInput) error {
 				}
 				run.sleep(ctx)
 			}
-			step, err = run.act(ctx, NameReadPayment)
+			step, err = act(NameReadPayment)
 		}
 		if err != nil {
 			return err

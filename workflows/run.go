@@ -18,46 +18,43 @@ type Tries struct {
 
 // run is one workflow execution.
 type run struct {
-	in      Act
+	owner   string // its id
 	wake    workflow.ReceiveChannel
 	local   workflow.LocalActivityOptions
 	regular workflow.ActivityOptions
 }
 
-func newRun(ctx workflow.Context, input PaymentInput) *run {
+func newRun(ctx workflow.Context, tries Tries) *run {
 	return &run{
-		in:   Act{Version: 1, Payment: input.Payment, Owner: workflow.GetInfo(ctx).WorkflowExecution.ID},
-		wake: workflow.GetSignalChannel(ctx, SignalWake),
+		owner: workflow.GetInfo(ctx).WorkflowExecution.ID,
+		wake:  workflow.GetSignalChannel(ctx, SignalWake),
 		local: workflow.LocalActivityOptions{
-			StartToCloseTimeout: input.Tries.Local,
+			StartToCloseTimeout: tries.Local,
 			RetryPolicy:         &temporal.RetryPolicy{MaximumAttempts: 1},
 		},
 		regular: workflow.ActivityOptions{
-			StartToCloseTimeout: input.Tries.Try,
+			StartToCloseTimeout: tries.Try,
 			RetryPolicy: &temporal.RetryPolicy{
-				InitialInterval: input.Tries.Initial, BackoffCoefficient: 2, MaximumInterval: input.Tries.Maximum,
+				InitialInterval: tries.Initial, BackoffCoefficient: 2, MaximumInterval: tries.Maximum,
 			},
 		},
 	}
 }
 
-// act makes the first try as a short local activity; without a definite answer the same frozen request goes on as a regular activity, with
+// tryAct makes the first try as a short local activity; without a definite answer the same frozen request goes on as a regular activity, with
 // back-off and without an end. A pause that the first try asks for is kept: Stripe's Retry-After counts from the first answer on.
-func (r *run) act(ctx workflow.Context, name string) (Step, error) {
-	var step Step
-	in := r.in
-	in.Local = true
-	err := workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, r.local), name, in).Get(ctx, &step)
+func tryAct[S any](ctx workflow.Context, r *run, name string, in func(local bool) any) (S, error) {
+	var step, none S
+	err := workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, r.local), name, in(true)).Get(ctx, &step)
 	if err == nil {
 		return step, nil
 	}
 	if pause := askedPause(err); pause > 0 {
 		if err := workflow.Sleep(ctx, pause); err != nil {
-			return Step{}, err
+			return none, err
 		}
 	}
-	in.Local = false
-	err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, r.regular), name, in).Get(ctx, &step)
+	err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, r.regular), name, in(false)).Get(ctx, &step)
 	return step, err
 }
 

@@ -35,7 +35,7 @@ func (w *Waker) SetEager(eager bool) { w.eager.Store(eager) }
 func (w *Waker) Start(ctx context.Context, payment payments.PaymentID) error {
 	ctx, cancel := context.WithTimeout(ctx, w.Timing.WorkflowTask)
 	defer cancel()
-	options := w.options(payment)
+	options := w.options(boundaries.PaymentWorkflowID(payment))
 	options.EnableEagerStart = w.eager.Load()
 	_, err := w.Client.ExecuteWorkflow(ctx, options, NamePayment, w.input(payment))
 	return w.ended(err)
@@ -46,14 +46,25 @@ func (w *Waker) Start(ctx context.Context, payment payments.PaymentID) error {
 func (w *Waker) Wake(ctx context.Context, payment payments.PaymentID) error {
 	ctx, cancel := context.WithTimeout(ctx, w.Timing.WorkflowTask)
 	defer cancel()
-	_, err := w.Client.SignalWithStartWorkflow(ctx, boundaries.PaymentWorkflowID(payment), SignalWake, nil, w.options(payment),
+	id := boundaries.PaymentWorkflowID(payment)
+	_, err := w.Client.SignalWithStartWorkflow(ctx, id, SignalWake, nil, w.options(id),
 		NamePayment, w.input(payment))
 	return w.ended(err)
 }
 
-func (w *Waker) options(payment payments.PaymentID) client.StartWorkflowOptions {
+// WakeRefund signals the refund's workflow and starts it if it is not there. It returns ErrOver when the workflow has completed.
+func (w *Waker) WakeRefund(ctx context.Context, payment payments.PaymentID, refund payments.RefundID) error {
+	ctx, cancel := context.WithTimeout(ctx, w.Timing.WorkflowTask)
+	defer cancel()
+	id := boundaries.RefundWorkflowID(refund)
+	_, err := w.Client.SignalWithStartWorkflow(ctx, id, SignalWake, nil, w.options(id),
+		NameRefund, RefundInput{Version: 1, Payment: payment, Refund: refund, Tries: w.tries()})
+	return w.ended(err)
+}
+
+func (w *Waker) options(id string) client.StartWorkflowOptions {
 	return client.StartWorkflowOptions{
-		ID:                       boundaries.PaymentWorkflowID(payment),
+		ID:                       id,
 		TaskQueue:                w.TaskQueue,
 		WorkflowTaskTimeout:      w.Timing.WorkflowTask,
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
@@ -62,9 +73,11 @@ func (w *Waker) options(payment payments.PaymentID) client.StartWorkflowOptions 
 }
 
 func (w *Waker) input(payment payments.PaymentID) PaymentInput {
-	return PaymentInput{Version: 1, Payment: payment, Tries: Tries{
-		Local: w.Timing.LocalTry, Try: w.Timing.Try, Initial: w.Timing.RetryInitial, Maximum: w.Timing.RetryMaximum,
-	}}
+	return PaymentInput{Version: 1, Payment: payment, Tries: w.tries()}
+}
+
+func (w *Waker) tries() Tries {
+	return Tries{Local: w.Timing.LocalTry, Try: w.Timing.Try, Initial: w.Timing.RetryInitial, Maximum: w.Timing.RetryMaximum}
 }
 
 // ended takes AlreadyStarted for what it says.
@@ -76,5 +89,5 @@ func (w *Waker) ended(err error) error {
 	if errors.As(err, &already) {
 		return ErrOver
 	}
-	return fmt.Errorf("wake payment workflow: %w", err)
+	return fmt.Errorf("wake workflow: %w", err)
 }

@@ -12,6 +12,7 @@ import (
 
 	"payonce/api"
 	"payonce/boundaries"
+	"payonce/internal/paymentstore"
 	"payonce/internal/stripeapi"
 	"payonce/payments"
 	"payonce/webhooks"
@@ -48,6 +49,9 @@ func (w apiWaker) wake(waking func() error) error {
 func (w apiWaker) Wake(ctx context.Context, claim boundaries.Claim) error {
 	waking, cancel := context.WithTimeout(ctx, wakeWithin)
 	defer cancel()
+	if refund, err := w.refund(waking, claim); refund != nil || err != nil {
+		return errors.Join(err, w.wakeRefund(waking, refund))
+	}
 	woken := workflows.ErrOver
 	switch {
 	case claim.Operation == payments.OperationCreate:
@@ -59,6 +63,29 @@ func (w apiWaker) Wake(ctx context.Context, claim boundaries.Claim) error {
 		return woken
 	}
 	_, err := w.app.Activities.Decide(waking, claim.Payment)
+	return err
+}
+
+// refund is the refund that was claimed; nil when something else was: what is only held is given back by a cancel.
+func (w apiWaker) refund(ctx context.Context, claim boundaries.Claim) (*payments.Refund, error) {
+	if claim.Operation != payments.OperationRefund {
+		return nil, nil
+	}
+	refund, err := paymentstore.RefundOf(ctx, w.app.Tenant, claim.Record)
+	if errors.Is(err, paymentstore.ErrNoRefund) {
+		return nil, nil
+	}
+	return &refund, err
+}
+
+func (w apiWaker) wakeRefund(ctx context.Context, refund *payments.Refund) error {
+	if refund == nil {
+		return nil
+	}
+	err := w.wake(func() error { return w.app.waker.WakeRefund(ctx, refund.Payment, refund.ID) })
+	if errors.Is(err, workflows.ErrOver) {
+		return nil // it has its outcome
+	}
 	return err
 }
 

@@ -94,6 +94,7 @@ func (a *App) loops(state *temporal) []recovery.Loop {
 	applier := &recovery.Applier{Pool: a.System, Sealer: a.Sealer, Activities: a.Activities, Timing: durations, Log: a.Log}
 	poller := &recovery.Poller{Pool: a.System, Activities: a.Activities, Timing: durations, Log: a.Log}
 	abandoner := &recovery.Abandoner{Pool: a.System, Activities: a.Activities}
+	holder := &recovery.Holder{Pool: a.System, Activities: a.Activities}
 	fees := &recovery.Fees{Pool: a.System, Activities: a.Activities, Timing: durations, Log: a.Log}
 	return []recovery.Loop{
 		{Name: "relay", Every: durations.LoopEvery, Nudge: next, Log: a.Log, Work: func(ctx context.Context) (int, error) {
@@ -108,7 +109,9 @@ func (a *App) loops(state *temporal) []recovery.Loop {
 			return taken / recovery.ApplyBatch, err // less than a batch: the events of one payment come together, so gather again
 		}},
 		{Name: "poller", Every: durations.LoopEvery, Work: poller.Poll, Log: a.Log},
+		{Name: "refund poller", Every: durations.LoopEvery, Work: poller.PollRefunds, Log: a.Log},
 		{Name: "abandoner", Every: durations.LoopEvery, Work: abandoner.Abandon, Log: a.Log},
+		{Name: "holder", Every: durations.LoopEvery, Work: holder.SeeTo, Log: a.Log},
 		{Name: "fees", Every: durations.FeesEvery, Work: fees.Collect, Log: a.Log},
 		{Name: "sweep", Every: durations.SweepEvery, Log: a.Log, Work: func(ctx context.Context) (int, error) {
 			touched, err := boundaries.Sweep(ctx, a.System, durations)

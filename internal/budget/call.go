@@ -12,6 +12,8 @@ const (
 	CancelIntent  Endpoint = "cancel"
 	CaptureIntent Endpoint = "capture"
 	CreateRefund  Endpoint = "refund"
+	ReadRefund    Endpoint = "read refund"
+	ListRefunds   Endpoint = "list refunds"
 	ReadIntent    Endpoint = "read"
 	ListIntents   Endpoint = "list"
 

@@ -50,13 +50,21 @@ type Intent struct {
 // PaymentMetadata is the payment that the intent says it was made for; empty for an intent that is not ours.
 func (i Intent) PaymentMetadata() string { return i.Metadata[payments.MetadataPayment] }
 
-// ReadIntent reads a PaymentIntent by its id; strongly consistent, unlike search.
-func (c *Client) ReadIntent(ctx context.Context, credentials Credentials, id string) (Intent, error) {
+// ReadIntent reads a PaymentIntent by its id; strongly consistent, unlike search. expand names what comes in full, for instance latest_charge.
+func (c *Client) ReadIntent(ctx context.Context, credentials Credentials, id string, expand ...string) (Intent, error) {
 	intent := &stripe.PaymentIntent{}
-	if err := c.read(ctx, credentials, "/v1/payment_intents/"+url.PathEscape(id), nil, intent); err != nil {
+	if err := c.read(ctx, credentials, "/v1/payment_intents/"+url.PathEscape(id), expanding(expand), intent); err != nil {
 		return Intent{}, err
 	}
 	return intentOf(intent, credentials.Account), nil
+}
+
+// expanding is the query that asks for objects in full; nil for none.
+func expanding(expand []string) url.Values {
+	if len(expand) == 0 {
+		return nil
+	}
+	return url.Values{"expand[]": expand}
 }
 
 // Page is a page of intents, newest first.

@@ -40,6 +40,10 @@ type Timing struct {
 	AbandonAction time.Duration // a payment in requires_action is given up after this
 	AbandonMethod time.Duration // and one in requires_payment_method after this
 
+	// Holds.
+	HoldWarn   time.Duration // that a hold runs out is told this long before
+	HoldMargin time.Duration // and it is captured or voided this long before: Stripe's clock may differ
+
 	// Recovery.
 	WakeAfter     time.Duration // the relay wakes the workflow of an open command after this, then with back-off
 	WakeMaximum   time.Duration
@@ -83,6 +87,8 @@ func Production() Timing {
 		Body: 10 * time.Second, StoreEvent: 1500 * time.Millisecond, RefreshSecrets: 2 * time.Second,
 
 		AbandonAction: time.Hour, AbandonMethod: 24 * time.Hour,
+
+		HoldWarn: 24 * time.Hour, HoldMargin: 10 * time.Minute,
 
 		WakeAfter: 2 * time.Second, WakeMaximum: time.Minute, LoopEvery: 250 * time.Millisecond,
 		ParkedEvery: 5 * time.Second, ParkedMaximum: time.Hour, EventLease: time.Minute, Gather: 20 * time.Millisecond,
@@ -132,6 +138,7 @@ func (t Timing) Validate() error {
 		{t.DefaultWait, t.MaximumWait + 1, "DefaultWait", "MaximumWait"},
 		{t.CommandDeadline, t.AbandonAction, "CommandDeadline", "AbandonAction"},
 		{t.AbandonAction, t.AbandonMethod + 1, "AbandonAction", "AbandonMethod"},
+		{t.HoldMargin, t.HoldWarn, "HoldMargin", "HoldWarn"},
 		{t.WakeAfter, t.WakeMaximum, "WakeAfter", "WakeMaximum"},
 		{t.Send, t.EventLease, "Send", "EventLease"},
 		{t.ParkedEvery, t.ParkedMaximum, "ParkedEvery", "ParkedMaximum"},

@@ -1,0 +1,170 @@
+package activities_test
+
+import (
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"payonce/internal/testkit/system"
+	"payonce/payments"
+	"payonce/stripesim/control"
+)
+
+const captures = "/v1/payment_intents/*/capture"
+
+// hold is the body of a create whose money is held.
+func hold(reference string, amount int64) map[string]any {
+	return system.With(system.Order(reference, amount), "capture_method", "manual")
+}
+
+// authorise creates a payment whose money is held.
+func authorise(t *testing.T, s *system.System, body map[string]any) payments.View {
+	t.Helper()
+	held := s.Create("K", body).Payment(t)
+	require.Equal(t, payments.StatusRequiresCapture, held.Status)
+	return held
+}
+
+// A hold is captured once, however many ask for all of it and with which keys, and the ledger goes from pending to posted.
+func TestAHoldIsCapturedOnce(t *testing.T) {
+	t.Parallel()
+	s := system.Start(t)
+	held := authorise(t, s, hold("order-1", 1000))
+	require.Equal(t, int64(1000), held.AmountCapturable)
+	require.NotNil(t, held.CaptureBefore)
+	require.Equal(t, map[string]int64{"stripe:receivable:pending": 1000, "merchant:balance:pending": -1000}, s.Positions(held.ID))
+
+	var together sync.WaitGroup
+	bodies := []any{map[string]any{}, map[string]any{"amount": 1000}, map[string]any{"final": true}, []byte("{}")}
+	for i, body := range bodies {
+		together.Go(func() {
+			answer := post(t, s, held.ID, "capture", "C"+string(rune('0'+i)), body)
+			if answer.Status == http.StatusConflict {
+				require.Equal(t, "in_progress", answer.Problem(t).Code)
+				return
+			}
+			require.Equal(t, http.StatusOK, answer.Status, "%s", answer.Body)
+			require.Equal(t, payments.StatusSucceeded, answer.Payment(t).Status)
+		})
+	}
+	together.Wait()
+	s.Settle()
+	require.Len(t, s.Requests(http.MethodPost, captures), 1)
+	require.Equal(t, 1, s.Book(held.ID).CapturesExecuted)
+	require.Equal(t, map[string]int64{"stripe:receivable": 1000, "merchant:balance": -1000}, s.Positions(held.ID))
+	require.Equal(t, int64(1000), s.Payment(held.ID).AmountCaptured)
+	late := post(t, s, held.ID, "cancel", "X", map[string]any{})
+	require.Equal(t, payments.CodePaymentSucceeded, late.Problem(t).Code)
+}
+
+// Less than what is held is captured, the rest is given back; more is refused before Stripe is asked, and leaves the hold.
+func TestAPartIsCapturedAndTheRestReleased(t *testing.T) {
+	t.Parallel()
+	s := system.Start(t)
+	held := authorise(t, s, hold("order-1", 1000))
+	over := post(t, s, held.ID, "capture", "C1", map[string]any{"amount": 1001, "reference": "parcel-1"})
+	require.Equal(t, http.StatusConflict, over.Status, "%s", over.Body)
+	require.Equal(t, payments.CodeAmountTooLarge, over.Problem(t).Code)
+	require.Equal(t, payments.StatusRequiresCapture, s.Payment(held.ID).Status)
+	open := post(t, s, held.ID, "capture", "C1", map[string]any{"amount": 300, "reference": "parcel-1", "final": false})
+	require.Equal(t, payments.CodeUnexpectedState, open.Problem(t).Code, "it was not created with multicapture")
+
+	part := post(t, s, held.ID, "capture", "C2", map[string]any{"amount": 600, "reference": "parcel-1"})
+	require.Equal(t, http.StatusOK, part.Status, "%s", part.Body)
+	require.Equal(t, payments.StatusSucceeded, part.Payment(t).Status)
+	require.Equal(t, part.Body, post(t, s, held.ID, "capture", "C3", map[string]any{"amount": 600, "reference": "parcel-1"}).Body)
+	another := post(t, s, held.ID, "capture", "C4", map[string]any{"amount": 500, "reference": "parcel-1"})
+	require.Equal(t, "reference_conflict", another.Problem(t).Code)
+	s.Settle()
+	require.Equal(t, map[string]int64{"stripe:receivable": 600, "merchant:balance": -600}, s.Positions(held.ID))
+	require.Len(t, s.Requests(http.MethodPost, captures), 1)
+}
+
+// A hold that allows it is captured in several parts, two of them equal, and the last one releases the rest.
+func TestAHoldIsCapturedInSeveralParts(t *testing.T) {
+	t.Parallel()
+	s := system.Start(t)
+	held := authorise(t, s, system.With(hold("order-1", 1000), "multicapture", true))
+	for _, parcel := range []string{"parcel-1", "parcel-2"} {
+		part := post(t, s, held.ID, "capture", parcel, map[string]any{"amount": 300, "reference": parcel, "final": false})
+		require.Equal(t, http.StatusOK, part.Status, "%s", part.Body)
+		require.Equal(t, payments.StatusRequiresCapture, part.Payment(t).Status)
+	}
+	s.Settle()
+	require.Equal(t, map[string]int64{
+		"stripe:receivable": 600, "merchant:balance": -600, "stripe:receivable:pending": 400, "merchant:balance:pending": -400,
+	}, s.Positions(held.ID))
+	last := post(t, s, held.ID, "capture", "parcel-3", map[string]any{"amount": 200, "reference": "parcel-3"})
+	require.Equal(t, payments.StatusSucceeded, last.Payment(t).Status)
+	require.Equal(t, int64(800), last.Payment(t).AmountCaptured)
+	s.Settle()
+	require.Equal(t, map[string]int64{"stripe:receivable": 800, "merchant:balance": -800}, s.Positions(held.ID))
+	require.Equal(t, 3, s.Book(held.ID).CapturesExecuted)
+}
+
+// The answer to a capture is lost and its events too: what the intent is now settles the capture, and the money is booked once.
+func TestACaptureWhoseAnswerIsLostIsFollowedUp(t *testing.T) {
+	t.Parallel()
+	s := system.Start(t)
+	held := authorise(t, s, system.With(hold("order-1", 1000), "multicapture", true))
+	s.Fault(control.Rule{Match: control.Match{Path: captures}, Fault: control.FaultAnswerLost, Times: 1})
+	part := post(t, s, held.ID, "capture", "C1", map[string]any{"amount": 300, "reference": "parcel-1", "final": false})
+	require.Equal(t, http.StatusOK, part.Status, "%s", part.Body)
+	require.Equal(t, int64(300), part.Payment(t).AmountCaptured)
+	require.Equal(t, 1, s.Book(held.ID).CapturesExecuted)
+	s.Settle()
+}
+
+// A hold that was captured elsewhere answers our capture: the money is in, and booked once.
+func TestACaptureThatFindsTheHoldCapturedAgrees(t *testing.T) {
+	t.Parallel()
+	s := system.Start(t)
+	held := authorise(t, s, hold("order-1", 1000))
+	_, err := s.Twin.CaptureElsewhere(t.Context(), held.PaymentIntent, control.CaptureElsewhere{})
+	require.NoError(t, err)
+	answer := post(t, s, held.ID, "capture", "C1", map[string]any{})
+	if answer.Status != http.StatusOK {
+		require.Equal(t, payments.CodePaymentSucceeded, answer.Problem(t).Code, "%s", answer.Body)
+	}
+	s.Settle()
+	require.Equal(t, payments.StatusSucceeded, s.Payment(held.ID).Status)
+	require.Equal(t, int64(1000), s.Payment(held.ID).AmountCaptured)
+	require.Equal(t, map[string]int64{"stripe:receivable": 1000, "merchant:balance": -1000}, s.Positions(held.ID))
+}
+
+// A hold that Stripe lets go ends its payment as expired, once, also when no event ever tells; a capture afterwards is refused.
+func TestAHoldThatStripeLetsGoExpires(t *testing.T) {
+	t.Parallel()
+	s := system.Start(t)
+	held := authorise(t, s, system.With(hold("order-1", 1000), "hold_expiry", "capture"))
+	s.Fault(control.Rule{Match: control.Match{EventType: "*"}, Fault: control.FaultDrop})
+	s.DB.AdvanceClock(t, 8*24*time.Hour)
+	s.Eventually("the payment has expired", func() bool { return s.Payment(held.ID).Status == payments.StatusExpired })
+	late := post(t, s, held.ID, "capture", "C1", map[string]any{})
+	require.Equal(t, payments.CodePaymentEnded, late.Problem(t).Code)
+	s.Settle()
+	require.Empty(t, s.Positions(held.ID))
+	require.Equal(t, payments.FailureHoldExpired, s.Payment(held.ID).Failure.Code)
+}
+
+// A hold that is about to run out is told of, and then captured or voided by the payment's policy.
+func TestAHoldThatRunsOutIsSeenTo(t *testing.T) {
+	t.Parallel()
+	for policy, want := range map[string]payments.Status{"capture": payments.StatusSucceeded, "void": payments.StatusExpired} {
+		t.Run(policy, func(t *testing.T) {
+			t.Parallel()
+			s := system.Start(t)
+			held := authorise(t, s, system.With(hold("order-1", 1000), "hold_expiry", policy))
+			s.DB.AdvanceClock(t, 6*24*time.Hour + time.Hour)
+			s.Eventually("it is told", func() bool { return len(s.Told(held.ID, "payment.hold_expiring")) == 1 })
+			require.Equal(t, payments.StatusRequiresCapture, s.Payment(held.ID).Status)
+			s.DB.AdvanceClock(t, 23*time.Hour - 5*time.Minute)
+			s.Eventually("it has ended", func() bool { return s.Payment(held.ID).Status == want })
+			s.Settle()
+			require.Len(t, s.Told(held.ID, "payment.hold_expiring"), 1)
+		})
+	}
+}
