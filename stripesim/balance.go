@@ -15,10 +15,10 @@ type balanceTransaction struct {
 	Intent      string // whose payment it is of; empty of a payout
 	Kind        string // its type: charge, payment, refund, …
 	Category    string // its reporting category; empty = charge
-	Payout      string // the payout that paid it out
+	Payout      string `json:",omitempty"` // the payout that paid it out
 	Description string
 	AppFee      int64 // part of Fee that went to the platform
-	AtOnce      bool  // available from the beginning
+	AtOnce      bool  `json:",omitempty"` // available from the beginning
 }
 
 // availableOn is when the money can be paid out.

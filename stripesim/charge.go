@@ -13,11 +13,11 @@ type charge struct {
 	Currency, Status                       string // succeeded, pending or failed
 	Captured, Paid, Refunded, Disputed     bool
 	CaptureBefore                          int64
-	Multicapture                           bool     // the hold may be captured several times
-	Captures                               int      // how often it was captured
-	Released                               int64    // of the hold, given back without having been captured
-	Returned                               int64    // by refunds that neither failed nor were canceled
-	ChargedBack                            bool     // a dispute holds the money
+	Multicapture                           bool     `json:",omitempty"` // the hold may be captured several times
+	Captures                               int      `json:",omitempty"` // how often it was captured
+	Released                               int64    `json:",omitempty"` // of the hold, given back without having been captured
+	Returned                               int64    `json:",omitempty"` // by refunds that neither failed nor were canceled
+	ChargedBack                            bool     `json:",omitempty"` // a dispute holds the money
 	BalanceTransaction                     string   // the latest of Transactions that is of a capture
 	Transactions                           []string // the balance transactions whose source it is, oldest first
 	Customer, Description, ReceiptEmail    string

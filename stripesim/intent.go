@@ -58,7 +58,7 @@ type intent struct {
 	Challenge          string   // the payer's latest challenge; that of an earlier attempt is stale
 	ChallengeURL       string   // its page
 	OffSession         bool
-	Multicapture       string // request_multicapture: "", if_available or never
+	Multicapture       string `json:",omitempty"` // request_multicapture: "", if_available or never
 	Authenticated      bool   // the payer passed a challenge that waits for a second confirm
 
 	DueAt   int64
@@ -69,12 +69,12 @@ type intent struct {
 	UpdatesSince int64 // begin of the hour in which Updates are counted
 	Updates      int
 
-	Refunds    []string            // ids, oldest first
-	Disputes   []string            // ids, oldest first
-	NextRefund *control.RefundPlan // what becomes of the next refund; nil = as its payment method does
+	Refunds    []string            `json:",omitempty"` // ids, oldest first
+	Disputes   []string            `json:",omitempty"` // ids, oldest first
+	NextRefund *control.RefundPlan `json:",omitempty"` // what becomes of the next refund; nil = as its payment method does
 
 	Captured, Refunded, Disputed, Reinstated, Fees    int64
-	SettledFees                                       map[string]int64 // fees in other currencies than Currency
+	SettledFees                                       map[string]int64 `json:",omitempty"` // fees in other currencies than Currency
 	ConfirmsExecuted, PayerConfirms, CapturesExecuted int
 	ChargesSucceeded, ChargesFailed                   int
 }

@@ -44,9 +44,9 @@ func TestHoldShowsUntilWhenAndHowOftenItCanBeCaptured(t *testing.T) {
 	require.EqualValues(t, until, captured.json(card+"capture_before"))
 
 	pi, err := b.stripe(testKey).PaymentIntents.Get(made.json("id").(string), &stripe.PaymentIntentParams{
-		Params: stripe.Params{Expand: stripe.StringSlice([]string{"latest_charge"})}})
+		Expand: stripe.StringSlice([]string{"latest_charge"})})
 	require.NoError(t, err)
-	require.EqualValues(t, until, pi.LatestCharge.PaymentMethodDetails.Card.CaptureBefore)
+	require.Equal(t, until, pi.LatestCharge.PaymentMethodDetails.Card.CaptureBefore)
 	require.Equal(t, stripe.ChargePaymentMethodDetailsCardMulticaptureStatusAvailable, pi.LatestCharge.PaymentMethodDetails.Card.Multicapture.Status)
 }
 

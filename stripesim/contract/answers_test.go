@@ -124,6 +124,7 @@ func (d *driver) everything() {
 	d.holders()
 	d.refunds()
 	d.disputes()
+	d.payouts()
 	d.refusals()
 	d.lists()
 }
