@@ -137,6 +137,20 @@ func TestRefundsTakeBackWhatWasGiven(t *testing.T) {
 	})
 }
 
+// Two units are taken from the first and one from the second; the two come back. The next unit cannot be divided as a refund of two would be.
+func TestRefundAfterOneThatFailedPaysNobody(t *testing.T) {
+	s := shares(t, 3, 1)
+	first, err := s.TakeBack(8, nil, 2)
+	require.NoError(t, err)
+	require.Equal(t, []ledger.Leg{{Account: wallet(0), Amount: 2}}, first)
+	second, err := s.TakeBack(8, first, 1)
+	require.NoError(t, err)
+	require.Equal(t, []ledger.Leg{{Account: wallet(1), Amount: 1}}, second)
+	third, err := s.TakeBack(8, second, 1)
+	require.NoError(t, err)
+	require.Equal(t, []ledger.Leg{{Account: wallet(0), Amount: 1}}, third)
+}
+
 // Without a failure between them, refunds divide as one refund of their sum would.
 func TestPartialRefundsAddUp(t *testing.T) {
 	s := shares(t, 3333, 3333, 3334)
