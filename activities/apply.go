@@ -193,7 +193,7 @@ func (all *application) enqueue(ctx context.Context, tx pgx.Tx, s situation, lea
 			continue
 		}
 		all.offered[offer{m.kind, m.subject}] = true
-		body, err := notifications.Render(m.kind, m.subject, ch.after.View(), m.refund, learnt.EffectiveAt)
+		body, err := m.render(ch.after.View(), learnt.EffectiveAt)
 		if err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package activities
 
 import (
 	"slices"
+	"time"
 
 	"payonce/boundaries"
 	"payonce/internal/stripeapi"
@@ -30,7 +31,16 @@ type change struct {
 type message struct {
 	kind    notifications.Kind
 	subject string
-	refund  *payments.RefundView // what it tells of beside the payment; may be nil
+	refund  *payments.RefundView  // what it tells of beside the payment; may be nil
+	dispute *payments.DisputeView // the same
+}
+
+// render makes the message's bytes. at is when the thing happened.
+func (m message) render(view payments.View, at time.Time) ([]byte, error) {
+	if m.dispute != nil {
+		return notifications.RenderDispute(m.kind, m.subject, view, *m.dispute, at)
+	}
+	return notifications.Render(m.kind, m.subject, view, m.refund, at)
 }
 
 // decide says what the fact makes of the payment, which it is bound to or may be bound to.

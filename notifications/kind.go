@@ -27,6 +27,11 @@ const (
 	RefundSucceeded Kind = "refund.succeeded" // subject: refund/<id>
 	RefundFailed    Kind = "refund.failed"    // subject: refund/<id>; also after it had succeeded
 	RefundCanceled  Kind = "refund.canceled"  // subject: refund/<id>
+
+	DisputeOpened Kind = "dispute.opened" // subject: dispute/<id>; an inquiry too: the dispute's status tells
+	DisputeWon    Kind = "dispute.won"    // subject: dispute/<id>
+	DisputeLost   Kind = "dispute.lost"   // subject: dispute/<id>
+	DisputeClosed Kind = "dispute.closed" // subject: dispute/<id>; an inquiry that moved no money
 )
 
 // Kinds lists every kind.
@@ -34,6 +39,7 @@ func Kinds() []Kind {
 	return []Kind{
 		PaymentSucceeded, PaymentDeclined, PaymentFailed, PaymentCanceled, PaymentExpired,
 		PaymentAuthorized, PaymentHoldExpiring, PaymentPartiallyCaptured, RefundSucceeded, RefundFailed, RefundCanceled,
+		DisputeOpened, DisputeWon, DisputeLost, DisputeClosed,
 	}
 }
 
@@ -45,6 +51,7 @@ type Of struct {
 	Charge  string // ch_…: what was declined, or captured in part; empty when Stripe made none
 	Confirm int    // where Stripe made no charge: the n-th confirm, from 1
 	Total   int64  // captured in all by the charge, minor units
+	Dispute string // the id of a dispute, of a message about one
 }
 
 // Subject names what a message of the kind is about: the thing that changed. When of names nothing that the kind needs, or there is no such kind, the
@@ -60,6 +67,8 @@ func (k Kind) Subject(payment payments.PaymentID, of Of) (string, error) {
 		return fmt.Sprintf("confirm/%s#%d", payment, of.Confirm), nil
 	case k == PaymentPartiallyCaptured && of.Charge != "" && of.Total > 0:
 		return fmt.Sprintf("capture/%s/%d", of.Charge, of.Total), nil
+	case slices.Contains([]Kind{DisputeOpened, DisputeWon, DisputeLost, DisputeClosed}, k) && of.Dispute != "":
+		return "dispute/" + of.Dispute, nil
 	default:
 		return "", fmt.Errorf("%w: %q tells of nothing", ErrInvalidMessage, k)
 	}
@@ -77,6 +86,20 @@ func KindOfRefund(status payments.RefundStatus) (Kind, bool) {
 		return RefundFailed, true
 	case payments.RefundCanceled:
 		return RefundCanceled, true
+	default:
+		return "", false
+	}
+}
+
+// KindOfDispute is the kind of message that tells of a dispute's status; false until it is decided.
+func KindOfDispute(status payments.DisputeStatus) (Kind, bool) {
+	switch status {
+	case payments.DisputeWon:
+		return DisputeWon, true
+	case payments.DisputeLost:
+		return DisputeLost, true
+	case payments.DisputeWarningClosed:
+		return DisputeClosed, true
 	default:
 		return "", false
 	}

@@ -20,17 +20,25 @@ type data struct {
 	Subject string        `json:"subject"` // what changed: Kind.Subject
 	Payment payments.View `json:"payment"` // as it was when the message was made, without the client secret
 
-	Refund *payments.RefundView `json:"refund,omitempty"` // of a message about a refund
+	Refund  *payments.RefundView  `json:"refund,omitempty"`  // of a message about a refund
+	Dispute *payments.DisputeView `json:"dispute,omitempty"` // of a message about a dispute
 }
 
 // Render makes the bytes of a message, once: every endpoint and every try gets the same ones. at is when the thing happened; refund is nil but of a
 // message about one.
 func Render(kind Kind, subject string, view payments.View, refund *payments.RefundView, at time.Time) ([]byte, error) {
-	body, err := json.Marshal(payload{
-		Type: kind, Timestamp: at.UTC(), Data: data{Subject: subject, Payment: view.ForMessage(), Refund: refund},
-	})
+	return render(kind, data{Subject: subject, Payment: view.ForMessage(), Refund: refund}, at)
+}
+
+// RenderDispute is Render for a message about a dispute.
+func RenderDispute(kind Kind, subject string, view payments.View, dispute payments.DisputeView, at time.Time) ([]byte, error) {
+	return render(kind, data{Subject: subject, Payment: view.ForMessage(), Dispute: &dispute}, at)
+}
+
+func render(kind Kind, what data, at time.Time) ([]byte, error) {
+	body, err := json.Marshal(payload{Type: kind, Timestamp: at.UTC(), Data: what})
 	if err != nil {
-		return nil, fmt.Errorf("render %s for %s: %w", kind, subject, err)
+		return nil, fmt.Errorf("render %s for %s: %w", kind, what.Subject, err)
 	}
 	return body, nil
 }

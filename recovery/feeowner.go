@@ -76,8 +76,15 @@ func (f *Fees) owners(ctx context.Context, account payments.Account, transaction
 type goneThrough struct {
 	passed   int // the others wait
 	postings []ledger.Posting
+	disputes []disputeFact
 	foreign  int64
 	unclear  int64
+}
+
+// disputeFact is a dispute that moved money of a payment.
+type disputeFact struct {
+	payment payments.PaymentID
+	learnt  activities.LearntDispute
 }
 
 // judge goes through transactions, oldest first, up to one that has to wait: a payment of ours that is not known yet, for FeesWait.
@@ -86,6 +93,10 @@ func (f *Fees) judge(c feeCursor, transactions []stripeapi.BalanceTransaction, o
 	for _, t := range transactions {
 		owner, known := owners.of(t)
 		switch {
+		case known && t.Dispute != nil: // for those that no event told of; its fee is booked with it
+			gone.disputes = append(gone.disputes, disputeFact{payments.PaymentID{UUID: owner.ID}, activities.LearntDispute{
+				Source: activities.SourcePoll, Dispute: t.Dispute, BegunAt: c.Now, EffectiveAt: t.Created,
+			}})
 		case known:
 			postings, told := feePostings(t, owner)
 			gone.postings = append(gone.postings, postings...)
@@ -107,12 +118,8 @@ func (f *Fees) judge(c feeCursor, transactions []stripeapi.BalanceTransaction, o
 }
 
 // feePostings are the journals of a transaction: the exchange, where the account settles in another currency than the payment's, and the fee. They
-// answer false when what was exchanged cannot be told: of a charge that may be captured several times the total tells no part. Those of a dispute are
-// booked with it, fee and all.
+// answer false when what was exchanged cannot be told: of a charge that may be captured several times the total tells no part.
 func feePostings(t stripeapi.BalanceTransaction, owner feeOwner) (postings []ledger.Posting, told bool) {
-	if t.Dispute != nil {
-		return nil, true
-	}
 	tenant, source := payments.TenantID{UUID: owner.Tenant}, string(activities.SourcePoll)
 	var payment *payments.PaymentID
 	if owner.Intent == "" || owner.Intent == t.Intent() { // else it is the money of an intent that fits no payment

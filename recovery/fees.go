@@ -153,6 +153,11 @@ func (f *Fees) book(ctx context.Context, c *feeCursor, transactions []stripeapi.
 	if gone.passed == 0 {
 		return 0, false, nil
 	}
+	for _, dispute := range gone.disputes {
+		if err := f.Activities.ApplyDisputes(ctx, dispute.payment, dispute.learnt); err != nil {
+			return 0, false, err
+		}
+	}
 	place := transactions[gone.passed-1].ID
 	err = pgx.BeginFunc(ctx, f.Pool, func(tx pgx.Tx) error {
 		results, err := ledger.Post(ctx, tx, gone.postings...)

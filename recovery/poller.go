@@ -69,3 +69,25 @@ func (p *Poller) PollRefunds(ctx context.Context) (int, error) {
 	}
 	return len(due), errors.Join(failed...)
 }
+
+// PollDisputes takes the disputes that are due and reads each, as Poll does for payments.
+func (p *Poller) PollDisputes(ctx context.Context) (int, error) {
+	rows, err := p.Pool.Query(ctx, `
+		UPDATE payonce.disputes SET next_poll_at = payonce.clock() + $1::interval
+		WHERE id IN (
+			SELECT id FROM payonce.disputes
+			WHERE next_poll_at <= (SELECT payonce.clock()) ORDER BY next_poll_at LIMIT $2 FOR UPDATE SKIP LOCKED)
+		RETURNING id`, p.Timing.PollAfter, pollBatch)
+	if err != nil {
+		return 0, fmt.Errorf("take due polls of disputes: %w", err)
+	}
+	due, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	if err != nil {
+		return 0, fmt.Errorf("take due polls of disputes: %w", err)
+	}
+	var failed []error
+	for _, id := range due {
+		failed = append(failed, p.Activities.PollDispute(ctx, payments.DisputeID{UUID: id}))
+	}
+	return len(due), errors.Join(failed...)
+}

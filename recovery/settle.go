@@ -99,11 +99,14 @@ func (a *Applier) settle(ctx context.Context, events []namedEvent) error {
 
 // share brings each event to what applies its kind of fact. What tells of the intent goes first: what it took can be given back.
 func (a *Applier) share(ctx context.Context, events []namedEvent, payment payments.Payment) error {
-	var intents, refunds []namedEvent
+	var intents, refunds, disputes []namedEvent
 	for _, event := range events {
-		if event.tellsOfRefunds() {
+		switch {
+		case event.tellsOfRefunds():
 			refunds = append(refunds, event)
-		} else {
+		case event.tellsOfDisputes():
+			disputes = append(disputes, event)
+		default:
 			intents = append(intents, event)
 		}
 	}
@@ -112,7 +115,7 @@ func (a *Applier) share(ctx context.Context, events []namedEvent, payment paymen
 			return err
 		}
 	}
-	if len(refunds) == 0 {
+	if len(refunds)+len(disputes) == 0 {
 		return nil
 	}
 	if len(intents) > 0 { // it may have been bound just now
@@ -120,6 +123,14 @@ func (a *Applier) share(ctx context.Context, events []namedEvent, payment paymen
 		if payment, err = paymentstore.ByID(ctx, a.Pool, a.Sealer, payment.ID); err != nil {
 			return err
 		}
+	}
+	if len(disputes) > 0 {
+		if err := a.settleDisputes(ctx, disputes, payment); err != nil {
+			return err
+		}
+	}
+	if len(refunds) == 0 {
+		return nil
 	}
 	return a.settleRefunds(ctx, refunds, payment)
 }

@@ -109,6 +109,7 @@ func (a *App) loops(state *temporal) []recovery.Loop {
 			return taken / recovery.ApplyBatch, err // less than a batch: the events of one payment come together, so gather again
 		}},
 		{Name: "poller", Every: durations.LoopEvery, Work: poller.Poll, Log: a.Log},
+		{Name: "dispute poller", Every: durations.LoopEvery, Work: poller.PollDisputes, Log: a.Log},
 		{Name: "refund poller", Every: durations.LoopEvery, Work: poller.PollRefunds, Log: a.Log},
 		{Name: "abandoner", Every: durations.LoopEvery, Work: abandoner.Abandon, Log: a.Log},
 		{Name: "holder", Every: durations.LoopEvery, Work: holder.SeeTo, Log: a.Log},

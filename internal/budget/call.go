@@ -17,6 +17,7 @@ const (
 	ReadIntent    Endpoint = "read"
 	ListIntents   Endpoint = "list"
 
+	ReadDispute      Endpoint = "read dispute"
 	ListTransactions Endpoint = "transactions"
 )
 
