@@ -21,7 +21,7 @@ func (c code) advice() string {
 		codeReferenceConflict: "Other content is open or done under this reference: read the payment before asking for anything else.",
 		codeReferenceEnded:    "The order is paid: another order has a reference of its own.",
 		codeReplacesUnknown:   "replaces names the ended payment of the same reference.",
-		codePaymentSucceeded:  "There is nothing left to confirm: read the payment.",
+		codePaymentSucceeded:  "There is nothing left to take: read the payment.",
 		codePaymentEnded:      "Create a further attempt of the reference, with replaces.",
 		codeAmountTooLarge:    "Ask for no more than there is.",
 		codeUnexpectedState:   "Read the payment, and wait until it has changed.",

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"strings"
@@ -26,7 +27,7 @@ import (
 
 // answerCases bring about what docs/answers.md speaks of: section and answer → how.
 func answerCases() map[string]func(*scene) {
-	return map[string]func(*scene){
+	cases := map[string]func(*scene){
 		"Every operation 401 unauthorized":    func(s *scene) { s.base(); s.headers["Authorization"] = "Bearer payonce_" + strings.Repeat("A", 43) },
 		"Every operation 403 forbidden_scope": func(s *scene) { s.base(); s.headers["Authorization"] = "Bearer " + s.keyOfOtherScope() },
 		"Every operation 500 internal":        func(s *scene) { s.base(); s.atAFaultyDoor() },
@@ -91,9 +92,12 @@ func answerCases() map[string]func(*scene) {
 		"Elsewhere 404 route_not_found":    func(s *scene) { s.method, s.path = http.MethodGet, "/v1/charges" },
 		"Elsewhere 405 method_not_allowed": func(s *scene) { s.method, s.path = http.MethodDelete, "/v1/payments" },
 	}
+	maps.Copy(cases, captureCases())
+	maps.Copy(cases, refundCases())
+	return cases
 }
 
-// base is a request of the operation that nothing is wrong with, about a payment that waits for a method.
+// base is a request of the operation that nothing is wrong with, about a payment that waits for a method or, of one that needs it, has the money.
 func (s *scene) base() {
 	s.method, s.path, s.headers = http.MethodGet, "/v1/payments", map[string]string{"Idempotency-Key": key()}
 	switch s.operation {
@@ -107,6 +111,8 @@ func (s *scene) base() {
 		s.about(s.pay(map[string]any{"payment_method": nil}).ID)
 	case "get_payment", "payment_timeline":
 		s.about(s.pay(map[string]any{"payment_method": nil}).ID)
+	default:
+		s.baseOfMoney()
 	}
 }
 
@@ -114,6 +120,7 @@ func (s *scene) base() {
 func (s *scene) about(id payments.PaymentID) {
 	s.path = "/v1/payments/" + id.String() + map[string]string{
 		"confirm_payment": "/confirm", "cancel_payment": "/cancel", "payment_timeline": "/timeline",
+		"capture_payment": "/capture", "create_refund": "/refunds", "list_refunds": "/refunds",
 	}[s.operation]
 }
 
@@ -154,7 +161,7 @@ func bankDebit() map[string]any {
 func (s *scene) cancel() {
 	s.t.Helper()
 	cancel := s.copyOf()
-	cancel.path = strings.Replace(s.path, "/confirm", "/cancel", 1)
+	cancel.path = s.path[:strings.LastIndex(s.path, "/")] + "/cancel"
 	cancel.body, cancel.headers["Idempotency-Key"] = `{}`, key()
 	require.Equal(s.t, http.StatusOK, cancel.ask().status)
 }
@@ -168,6 +175,10 @@ func (s *scene) otherContent() {
 		s.body = `{"payment_method":"pm_card_mastercard"}`
 	case "cancel_payment":
 		s.body = `{"cancellation_reason":"duplicate"}`
+	case "capture_payment":
+		s.body = strings.Replace(s.body, "300", "200", 1)
+	case "create_refund":
+		s.body = strings.Replace(s.body, "300", "200", 1)
 	}
 }
 
@@ -192,6 +203,7 @@ func (s *scene) whileHeld(first *scene) {
 	ctx := context.WithoutCancel(s.t.Context())
 	path := map[string]string{
 		"create_payment": "/v1/payment_intents", "confirm_payment": "/v1/payment_intents/*/confirm", "cancel_payment": "/v1/payment_intents/*/cancel",
+		"capture_payment": "/v1/payment_intents/*/capture", "create_refund": "/v1/refunds",
 	}[s.operation]
 	hold, err := s.system.Twin.Hold(ctx, control.Hold{Method: http.MethodPost, Path: path, Point: control.BeforeEffect})
 	require.NoError(s.t, err)
@@ -253,8 +265,10 @@ func (s *scene) atAFaultyDoor() {
 	owner, err := pgx.Connect(s.t.Context(), d.db.OwnerURL)
 	require.NoError(s.t, err)
 	defer owner.Close(s.t.Context())
-	_, err = owner.Exec(s.t.Context(), `ALTER TABLE payonce.payments RENAME TO lost`)
-	require.NoError(s.t, err)
+	for _, table := range []string{"payments", "refunds"} {
+		_, err = owner.Exec(s.t.Context(), `ALTER TABLE payonce.`+table+` RENAME TO lost_`+table)
+		require.NoError(s.t, err)
+	}
 }
 
 func (s *scene) atADoorWithoutDatabase() {

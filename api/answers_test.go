@@ -67,11 +67,13 @@ func rows(t *testing.T) []row {
 
 // operationsOf are the operations, as the OpenAPI document names them, that a section speaks of.
 func operationsOf(section string) []string {
-	commands := []string{"create_payment", "confirm_payment", "cancel_payment"}
+	commands := []string{"create_payment", "confirm_payment", "capture_payment", "cancel_payment", "create_refund"}
 	return map[string][]string{
-		"Every operation": append(commands, "get_payment", "list_payments", "payment_timeline"), "Every command": commands,
-		"Create": commands[:1], "Confirm": commands[1:2], "Cancel": commands[2:],
+		"Every operation": append(commands, "get_payment", "list_payments", "payment_timeline", "get_refund", "list_refunds"),
+		"Every command":   commands,
+		"Create":          commands[:1], "Confirm": commands[1:2], "Capture": commands[2:3], "Cancel": commands[3:4], "Refund": commands[4:],
 		"Get": {"get_payment"}, "List": {"list_payments"}, "Timeline": {"payment_timeline"},
+		"Get refund": {"get_refund"}, "List refunds": {"list_refunds"},
 	}[section]
 }
 
@@ -211,6 +213,9 @@ func (s *scene) check(want row) {
 		}
 	}
 	require.Equal(s.t, want.headers, headers)
+	if refund := "/v1/refunds/"; s.operation == "create_refund" && (got.status == http.StatusCreated || got.status == http.StatusAccepted) {
+		require.Contains(s.t, got.body, `"id":"`+strings.TrimPrefix(got.header.Get("Location"), refund)+`"`, "its own Location")
+	}
 	require.Equal(s.t, problem.Payment != nil, want.code != "" && slices.Contains(headers, "Location"), "what is about a payment names it")
 	if problem.Payment != nil {
 		require.Equal(s.t, "/v1/payments/"+problem.Payment.String(), got.header.Get("Location"))

@@ -12,7 +12,7 @@ import (
 
 // captureBody is the JSON of a capture. No body is as good as an empty object: all that is held.
 type captureBody struct {
-	Amount    *int64  `json:"amount,omitempty" minimum:"1" maximum:"99999999999" doc:"In the currency's minor units; absent: all that is held"`
+	Amount    *int64  `json:"amount,omitempty" minimum:"1" maximum:"999999999999" doc:"In the currency's minor units; absent: all that is held"`
 	Reference *string `json:"reference,omitempty" minLength:"1" maxLength:"255" doc:"Names this part, for instance a shipment: two equal parts have two references. Without one the Idempotency-Key names it"`
 	Final     *bool   `json:"final,omitempty" doc:"false: what is left stays held, of a payment that was created with multicapture. Else it is given back"`
 }

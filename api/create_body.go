@@ -208,7 +208,9 @@ func (b createBody) texts(*payments.CreateCommand) error {
 	}
 }
 
-func (b createBody) metadata(*payments.CreateCommand) error { return refuseMetadata(b.Metadata, reservedMetadata) }
+func (b createBody) metadata(*payments.CreateCommand) error {
+	return refuseMetadata(b.Metadata, reservedMetadata)
+}
 
 // refuseMetadata refuses what Stripe would not take beside the names that we add, or would take for ours.
 func refuseMetadata(metadata map[string]string, reserved int) error {

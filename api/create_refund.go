@@ -23,7 +23,7 @@ import (
 
 // refundBody is the JSON of a refund. No body is as good as an empty object: all that may still be given back.
 type refundBody struct {
-	Amount    *int64            `json:"amount,omitempty" minimum:"1" maximum:"99999999999" doc:"In the currency's minor units; absent: all that may still be given back"`
+	Amount    *int64            `json:"amount,omitempty" minimum:"1" maximum:"999999999999" doc:"In the currency's minor units; absent: all that may still be given back"`
 	Reference *string           `json:"reference,omitempty" minLength:"1" maxLength:"255" doc:"Names this refund, for instance a returned item: two equal refunds have two references. Without one the Idempotency-Key names it"`
 	Reason    *string           `json:"reason,omitempty" enum:"duplicate,fraudulent,requested_by_customer" doc:"Stripe's word for why"`
 	Metadata  map[string]string `json:"metadata,omitempty" doc:"At most 47 names of up to 40 characters, none beginning with payonce_, with values of up to 500 characters"`
@@ -102,7 +102,9 @@ func (a *api) showClaimed(w http.ResponseWriter, r *http.Request, claim boundari
 			return err
 		}
 	}
-	w.Header().Set("Location", location(claim.Payment))
+	if status != http.StatusOK {
+		w.Header().Set("Location", location(claim.Payment))
+	}
 	return a.showPayment(w, r, claim.Tenant, claim.Payment, status)
 }
 
