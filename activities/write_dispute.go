@@ -27,7 +27,8 @@ const putDispute = `
 	INSERT INTO payonce.disputes AS d
 		(id, tenant, payment, account, livemode, dispute_id, charge, amount, currency, reason, status, stage, external_resource_created_at, processing_at,
 		 terminal_at, ledger_applied_at, due_by, withdrawn, reinstated, transactions, lost, read_begun_at, created_at, next_poll_at, updated_at)
-	VALUES ($1, $2, $3, $4, $5, $6, nullif($7, ''), $8, $9, nullif($10, ''), $11, $12, $13, $14, $15, $16, $17, $18, $19, coalesce($20::text[], '{}'), $21, $22, $23,
+	VALUES ($1, $2, $3, $4, $5, $6, nullif($7, ''), $8, $9, nullif($10, ''), $11, $12, $13, $14, $15, $16, $17, $18, $19, coalesce($20::text[], '{}'),
+		$21, $22, $23,
 		CASE WHEN NOT $24::boolean THEN payonce.clock() + $26::interval END, payonce.clock())
 	ON CONFLICT (id) DO UPDATE SET
 		amount = excluded.amount, reason = excluded.reason, status = excluded.status, stage = excluded.stage,
