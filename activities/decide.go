@@ -283,14 +283,15 @@ func (ch *change) offerAgain(held payments.Payment) {
 func (ch *change) settle(s situation, learnt Learnt) {
 	confirmSettled := false
 	for _, c := range s.open {
-		if c.operation == payments.OperationConfirm && ch.confirmSettled(c, learnt) {
+		resolved := learnt.Executed != nil && *learnt.Executed == c.record && ch.executed(c)
+		if c.operation == payments.OperationConfirm && (resolved || ch.confirmSettled(c, learnt)) {
 			confirmSettled = true
 			ch.settled = append(ch.settled, c)
 		}
 		if c.operation == payments.OperationCancel && (ch.after.Status.Terminal() || learnt.refused(payments.OperationCancel)) {
 			ch.settled = append(ch.settled, c)
 		}
-		if c.operation == payments.OperationCapture && ch.captureSettled(c, learnt) {
+		if c.operation == payments.OperationCapture && (resolved || ch.captureSettled(c, learnt)) {
 			if learnt.refused(payments.OperationCapture) {
 				c.refused = learnt.Answer.Refusal
 			}

@@ -92,8 +92,9 @@ func (ch *change) announceRefund(r *payments.Refund) {
 	if !told {
 		return
 	}
+	ch.tell(kind, notifications.Of{Refund: r.ID.String()})
 	view := r.View()
-	ch.messages = append(ch.messages, message{kind: kind, subject: notifications.RefundSubject(r.ID), refund: &view})
+	ch.messages[len(ch.messages)-1].refund = &view
 }
 
 // offerRefundAgain offers what the refund that we hold already implies: the unique keys decide, and count.

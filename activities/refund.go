@@ -154,6 +154,9 @@ func (a *Activities) SyncRefunds(ctx context.Context, p payments.Payment, source
 	reading, cancel := context.WithTimeout(ctx, a.Timing.Send)
 	defer cancel()
 	refunds, err := a.Stripe.ListRefunds(reading, credentials, p.IntentID)
+	if err == nil {
+		refunds, err = a.withoutReleased(reading, credentials, p, refunds)
+	}
 	if err != nil {
 		return nil, a.refusedAccount(ctx, p.Account, err)
 	}

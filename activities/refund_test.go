@@ -228,6 +228,32 @@ func TestARefundOfAHoldIsItsCancel(t *testing.T) {
 	require.Empty(t, s.Requests(http.MethodPost, refunds))
 }
 
+// What Stripe writes of a hold that is let go, in whole or for the part that a capture left, is no refund of money; what is given back afterwards is.
+func TestWhatAHoldReleasesIsNoRefund(t *testing.T) {
+	t.Parallel()
+	s := system.Start(t)
+	_, err := s.Twin.SetAccount(t.Context(), control.Account{ID: system.AccountID, ReleasesAsRefunds: true})
+	require.NoError(t, err)
+	held := authorise(t, s, hold("order-1", 1000))
+	require.Equal(t, http.StatusOK, post(t, s, held.ID, "capture", "C1", part(600, "parcel-1")).Status)
+	s.Settle()
+	taken := map[string]int64{"stripe:receivable": 600, "merchant:balance": -600}
+	require.Equal(t, taken, s.Positions(held.ID))
+	require.Zero(t, s.Payment(held.ID).AmountRefunded)
+	_, err = s.Twin.RefundElsewhere(t.Context(), held.PaymentIntent, control.RefundElsewhere{Amount: 400})
+	require.NoError(t, err)
+	s.Settle()
+	require.Equal(t, map[string]int64{"stripe:receivable": 200, "merchant:balance": -200}, s.Positions(held.ID))
+	require.Equal(t, payments.RefundSucceeded, refundOf(t, post(t, s, held.ID, "refunds", "R1", map[string]any{})).Status)
+	s.Settle()
+	require.Empty(t, s.Positions(held.ID))
+
+	canceled := s.Create("K2", hold("order-2", 1000)).Payment(t)
+	require.Equal(t, http.StatusOK, post(t, s, canceled.ID, "cancel", "C2", map[string]any{}).Status)
+	s.Settle()
+	require.Empty(t, s.Positions(canceled.ID))
+}
+
 // The answer to a refund is lost: the same key asks again, and once Stripe may have forgotten it the list decides. One refund is made.
 func TestARefundWhoseAnswerIsLostIsMadeOnce(t *testing.T) {
 	t.Parallel()

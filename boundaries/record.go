@@ -29,6 +29,7 @@ const (
 	ResourcePayment = "payment"
 	ResourceCapture = "capture"
 	ResourceRefund  = "refund"
+	ResourcePayout  = "payout"
 )
 
 // Database is a pool, a connection or a transaction.
@@ -165,4 +166,50 @@ func Release(ctx context.Context, db Database, record payments.RecordID, fence i
 		return false, fmt.Errorf("release record: %w", err)
 	}
 	return tag.RowsAffected() == 1, nil
+}
+
+// NotReleasableError says why a claim is not given back by hand.
+type NotReleasableError struct{ Why string }
+
+func (e *NotReleasableError) Error() string { return "the claim is not released: " + e.Why }
+
+// ReleaseByHand releases the claim of a caller without a workflow whose process is gone: nothing was sent for it, and its lease has run out. It refuses
+// with *NotReleasableError: an unknown record is moved by a look or a person's resolution alone, and a workflow keeps its claim.
+func ReleaseByHand(ctx context.Context, db Database, record payments.RecordID) error {
+	var (
+		status   RecordStatus
+		fence    int64
+		workflow bool
+		leased   bool
+		sent     bool
+	)
+	err := db.QueryRow(ctx, `
+		SELECT r.status, r.fence, r.payment IS NOT NULL, coalesce(r.lease_until > payonce.clock(), false),
+		       EXISTS (SELECT FROM payonce.provider_calls c WHERE c.record = r.id)
+		FROM payonce.idempotency_records r WHERE r.id = $1`, record.UUID).Scan(&status, &fence, &workflow, &leased, &sent)
+	why := ""
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		why = "there is no such record"
+	case err != nil:
+		return fmt.Errorf("read record: %w", err)
+	case status == RecordUnknown:
+		why = "its outcome is unknown: `payonce payments resolve` settles it"
+	case status != RecordInProgress:
+		why = "it is " + string(status)
+	case sent:
+		why = "something was sent for it, which may have taken effect"
+	case workflow:
+		why = "a workflow holds it, and the relay wakes that"
+	case leased:
+		why = "its lease has not run out: its owner may be at work"
+	}
+	if why != "" {
+		return &NotReleasableError{Why: why}
+	}
+	released, err := Release(ctx, db, record, fence)
+	if err == nil && !released {
+		err = &NotReleasableError{Why: "somebody took it meanwhile"}
+	}
+	return err
 }

@@ -190,3 +190,25 @@ func TestOwnersAreIndependentOfEachOther(t *testing.T) {
 	tenant.Tenant = w.Tenants[1]
 	w.requireHeld(tenant, stranger, 1)
 }
+
+// By hand a claim is given back only when its owner is gone and nothing was sent for it; what is unknown is not, nor what a workflow holds.
+func TestAClaimIsReleasedByHandOnlyWhenNothingCanHaveHappened(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	refused := func(record payments.RecordID, why string) {
+		t.Helper()
+		var no *boundaries.NotReleasableError
+		require.ErrorAs(t, boundaries.ReleaseByHand(t.Context(), w.system, record), &no)
+		require.Contains(t, no.Why, why)
+	}
+	held := w.hold(w.payout("week-1"), stranger)
+	refused(held.Record, "lease")
+	w.advance(w.timing.Lease + time.Second)
+	w.exec(`UPDATE payonce.idempotency_records SET status = 'unknown' WHERE id = $1`, held.Record.UUID)
+	refused(held.Record, "unknown")
+	w.exec(`UPDATE payonce.idempotency_records SET status = 'in_progress' WHERE id = $1`, held.Record.UUID)
+	require.NoError(t, boundaries.ReleaseByHand(t.Context(), w.system, held.Record))
+	refused(held.Record, "failed")
+	w.requireHeld(w.payout("week-1"), workflow, held.Fence+1)
+	refused(payments.RecordID{}, "no such record")
+}

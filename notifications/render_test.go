@@ -40,11 +40,18 @@ func TestKindsNameWhatChanged(t *testing.T) {
 	t.Parallel()
 	payment := payments.PaymentID{UUID: uuid.MustParse("00000000-0000-5000-8000-000000000001")}
 	for _, kind := range notifications.Kinds() {
-		subject, err := kind.Subject(payment, notifications.Of{Charge: "ch_1", Confirm: 2})
+		subject, err := kind.Subject(payment, notifications.Of{Charge: "ch_1", Confirm: 2, Total: 300, Refund: "1", Dispute: "2"})
 		require.NoError(t, err)
-		if kind == notifications.PaymentDeclined {
+		switch kind {
+		case notifications.PaymentDeclined:
 			require.Equal(t, "charge/ch_1", subject)
-		} else {
+		case notifications.PaymentPartiallyCaptured:
+			require.Equal(t, "capture/ch_1/300", subject)
+		case notifications.RefundSucceeded, notifications.RefundFailed, notifications.RefundCanceled:
+			require.Equal(t, "refund/1", subject)
+		case notifications.DisputeOpened, notifications.DisputeWon, notifications.DisputeLost, notifications.DisputeClosed:
+			require.Equal(t, "dispute/2", subject)
+		default:
 			require.Equal(t, "payment/"+payment.String(), subject)
 		}
 	}
@@ -57,13 +64,27 @@ func TestKindsNameWhatChanged(t *testing.T) {
 	require.ErrorIs(t, err, notifications.ErrInvalidMessage)
 }
 
-func TestEveryEndingHasItsKind(t *testing.T) {
+func TestEveryEndingHasItsKindAndSoDoesAHold(t *testing.T) {
 	t.Parallel()
 	for _, status := range payments.Statuses() {
 		kind, told := notifications.KindOf(status)
+		require.Equal(t, status.Terminal() || status == payments.StatusRequiresCapture, told, status)
+		switch {
+		case status == payments.StatusRequiresCapture:
+			require.Equal(t, notifications.PaymentAuthorized, kind)
+		case told:
+			require.Equal(t, notifications.Kind("payment."+string(status)), kind)
+		}
+	}
+}
+
+func TestEveryEndOfARefundHasItsKind(t *testing.T) {
+	t.Parallel()
+	for _, status := range payments.RefundStatuses() {
+		kind, told := notifications.KindOfRefund(status)
 		require.Equal(t, status.Terminal(), told, status)
 		if told {
-			require.Equal(t, notifications.Kind("payment."+string(status)), kind)
+			require.Equal(t, notifications.Kind("refund."+string(status)), kind)
 		}
 	}
 }

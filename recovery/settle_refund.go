@@ -14,7 +14,9 @@ import (
 )
 
 // tellsOfRefunds tells whether the event is about money given back: a refund of any version's events, or a charge whose total of refunds has changed.
-func (e namedEvent) tellsOfRefunds() bool { return e.said.Kind == "refund" || e.Type == "charge.refunded" }
+func (e namedEvent) tellsOfRefunds() bool {
+	return e.said.Kind == "refund" || e.Type == "charge.refunded"
+}
 
 // settleRefunds brings events about refunds to their payment. What they say of a refund that we hold in that status is applied from the event; for
 // anything else the intent's refunds are listed at Stripe, once for all of them: a charge's total never posts, and an event's snapshot may be old.

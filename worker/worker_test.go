@@ -34,6 +34,7 @@ func TestRegisteredNamesArePinned(t *testing.T) {
 	worker.Register(&registered, &activities.Activities{})
 	sort.Strings(registered.registered)
 	require.Equal(t, []string{
-		"activity CancelIntent", "activity ConfirmIntent", "activity CreateIntent", "activity ReadPayment", "workflow Payment",
+		"activity CancelIntent", "activity CaptureIntent", "activity ConfirmIntent", "activity CreateIntent", "activity CreateRefund",
+		"activity ReadPayment", "activity ReadRefund", "workflow Payment", "workflow Refund",
 	}, registered.registered)
 }

@@ -18,6 +18,8 @@ type cli struct {
 	Worker    workerCommand    `cmd:"" help:"Run the Temporal worker, the recovery loops and the dispatcher."`
 	Migrate   migrateCommand   `cmd:"" help:"Bring the database to this binary's schema."`
 	Doctor    doctorCommand    `cmd:"" help:"Check the invariants from outside."`
+	Payments  paymentsCommand  `cmd:"" help:"Payments that wait for a person: reviews, resolve."`
+	Claims    claimsCommand    `cmd:"" help:"Claims: release one that nothing was done for."`
 	Accounts  accountsCommand  `cmd:"" help:"Stripe accounts: list, create, replace, resume."`
 	Tenants   tenantsCommand   `cmd:"" help:"Tenants: list, create."`
 	Keys      keysCommand      `cmd:"" help:"API keys: list, create, revoke."`
