@@ -51,6 +51,7 @@ type Of struct {
 	Charge  string // ch_…: what was declined, or captured in part; empty when Stripe made none
 	Confirm int    // where Stripe made no charge: the n-th confirm, from 1
 	Total   int64  // captured in all by the charge, minor units
+	Refund  string // the id of a refund, of a message about one
 	Dispute string // the id of a dispute, of a message about one
 }
 
@@ -67,15 +68,14 @@ func (k Kind) Subject(payment payments.PaymentID, of Of) (string, error) {
 		return fmt.Sprintf("confirm/%s#%d", payment, of.Confirm), nil
 	case k == PaymentPartiallyCaptured && of.Charge != "" && of.Total > 0:
 		return fmt.Sprintf("capture/%s/%d", of.Charge, of.Total), nil
+	case slices.Contains([]Kind{RefundSucceeded, RefundFailed, RefundCanceled}, k) && of.Refund != "":
+		return "refund/" + of.Refund, nil
 	case slices.Contains([]Kind{DisputeOpened, DisputeWon, DisputeLost, DisputeClosed}, k) && of.Dispute != "":
 		return "dispute/" + of.Dispute, nil
 	default:
 		return "", fmt.Errorf("%w: %q tells of nothing", ErrInvalidMessage, k)
 	}
 }
-
-// RefundSubject is what the messages of a refund are about.
-func RefundSubject(refund payments.RefundID) string { return "refund/" + refund.String() }
 
 // KindOfRefund is the kind of message that tells of a refund's status; false while it is under way.
 func KindOfRefund(status payments.RefundStatus) (Kind, bool) {
