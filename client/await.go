@@ -13,7 +13,7 @@ import (
 //
 //   - its stage is ledger_applied: it is over, and the books agree;
 //   - its status is requires_payment_method (the payer has to hand in another method: see LastError), requires_action (the payer has to act, for
-//     instance in 3D Secure) or requires_capture (you have to capture).
+//     instance in 3D Secure) or requires_capture (you have to capture, the rest of it too).
 //
 // While there is no outcome it repeats the command with its key, so that a confirm under way is not taken for the decline before it. It waits
 // as long as the context: a bank debit is processing for days, and a payment under review waits for a person. The errors are *RefusedError and the
@@ -33,13 +33,13 @@ func (c *Client) Await(ctx context.Context, answer Answer) (Payment, error) {
 	if fresh := answer.Settled && !answer.Replayed; fresh && needsYouOrIsOver(answer.Payment) {
 		return answer.Payment, nil
 	}
-	return c.poll(ctx, answer.Payment.ID, needsYouOrIsOver)
+	return c.pollPayment(ctx, answer.Payment.ID, needsYouOrIsOver)
 }
 
 // AwaitEnd waits until the payment's stage is ledger_applied, whoever has to act before. It waits as long as the context. The errors are
 // *RefusedError and the context's.
 func (c *Client) AwaitEnd(ctx context.Context, id PaymentID) (Payment, error) {
-	return c.poll(ctx, id, isOver)
+	return c.pollPayment(ctx, id, isOver)
 }
 
 func isOver(payment Payment) bool { return payment.Stage == payments.StageLedgerApplied }
@@ -53,18 +53,24 @@ func needsYouOrIsOver(payment Payment) bool {
 	}
 }
 
-// poll reads the payment until it is as wanted.
-func (c *Client) poll(ctx context.Context, id PaymentID, wanted func(Payment) bool) (Payment, error) {
+// pollPayment reads the payment until it is as wanted.
+func (c *Client) pollPayment(ctx context.Context, id PaymentID, wanted func(Payment) bool) (Payment, error) {
+	return poll(ctx, c, func(ctx context.Context) (Payment, error) { return c.Payment(ctx, id) }, wanted)
+}
+
+// poll reads until what is read is as wanted.
+func poll[T any](ctx context.Context, c *Client, read func(context.Context) (T, error), wanted func(T) bool) (T, error) {
+	var none T
 	for try := 1; ; try++ {
-		payment, err := c.Payment(ctx, id)
-		if err == nil && wanted(payment) {
-			return payment, nil
+		seen, err := read(ctx)
+		if err == nil && wanted(seen) {
+			return seen, nil
 		}
 		if ended := lasting(ctx, err); ended != nil {
-			return Payment{}, ended
+			return none, ended
 		}
 		if err := c.sleep(ctx, c.watch().pause(try, 0)); err != nil {
-			return Payment{}, err
+			return none, err
 		}
 	}
 }
@@ -72,7 +78,7 @@ func (c *Client) poll(ctx context.Context, id PaymentID, wanted func(Payment) bo
 // lasting is the error that ends the waiting: an answer that is missing does not.
 func lasting(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return fmt.Errorf("payonce: wait for the payment: %w", ctx.Err())
+		return fmt.Errorf("payonce: wait: %w", ctx.Err())
 	}
 	if errors.Is(err, ErrNoAnswer) {
 		return nil
@@ -80,7 +86,7 @@ func lasting(ctx context.Context, err error) error {
 	return err
 }
 
-// watch is the back-off between two looks at a payment.
+// watch is the back-off between two looks at a payment or a refund.
 func (c *Client) watch() backoff {
 	return backoff{first: 250 * time.Millisecond, longest: 5 * time.Second, random: c.backoff.random}
 }

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"unicode/utf8"
@@ -37,11 +38,14 @@ type ConfirmPayment struct {
 // CapturePayment asks to take money that is held. The zero value takes all of it.
 type CapturePayment struct {
 	Amount    int64  `json:"amount,omitempty"`    // minor units; 0: all that is held
-	Reference string `json:"reference,omitempty"` // of a part, for instance a shipment: two equal parts have two references
-	KeepRest  bool   `json:"-"`                   // what is left stays held, of a payment that was created with Multicapture
+	Reference string `json:"reference,omitempty"` // required with an amount, for instance a shipment: two equal parts have two references
+	KeepRest  bool   `json:"-"`                   // what is left stays held, of a payment that was created with Multicapture; else it is let go
 }
 
-// MarshalJSON writes KeepRest as the API's final.
+// ErrNoReference says that something which may rightly happen twice was given no reference of its own. Nothing was sent.
+var ErrNoReference = errors.New("payonce: no reference")
+
+// MarshalJSON writes KeepRest as the API's "final": false; without it final is left out, which means true.
 func (c CapturePayment) MarshalJSON() ([]byte, error) {
 	type plain CapturePayment
 	var final *bool
@@ -75,8 +79,8 @@ const pathPayments = "/v1/payments"
 // CreatePayment creates a payment once per key, and once per attempt of its reference whatever the key: a payer who comes back with another
 // key to the same order gets the same payment. The errors are ErrNoKey, ErrNoAnswer and *RefusedError.
 func (c *Client) CreatePayment(ctx context.Context, key Key, create CreatePayment) (Answer, error) {
-	if !utf8.ValidString(create.Reference) {
-		return Answer{}, fmt.Errorf("payonce: reference %q is not UTF-8", create.Reference) // JSON would give two orders one name
+	if err := checkReference(create.Reference); err != nil {
+		return Answer{}, err
 	}
 	return c.command(ctx, pathPayments, key, create)
 }
@@ -87,8 +91,14 @@ func (c *Client) ConfirmPayment(ctx context.Context, key Key, id PaymentID, conf
 }
 
 // CapturePayment takes money that is held. All of it is taken once, whoever asks; a part has its own reference and key (PartialCaptureKey). The errors
-// are those of CreatePayment.
+// are ErrNoReference and those of CreatePayment.
 func (c *Client) CapturePayment(ctx context.Context, key Key, id PaymentID, capture CapturePayment) (Answer, error) {
+	if capture.Amount != 0 && capture.Reference == "" {
+		return Answer{}, fmt.Errorf("%w: a part may rightly be captured twice", ErrNoReference)
+	}
+	if err := checkReference(capture.Reference); err != nil {
+		return Answer{}, err
+	}
 	return c.command(ctx, pathOf(id)+"/capture", key, capture)
 }
 
@@ -97,17 +107,34 @@ func (c *Client) CancelPayment(ctx context.Context, key Key, id PaymentID, cance
 	return c.command(ctx, pathOf(id)+"/cancel", key, cancel)
 }
 
+// checkReference refuses what JSON would give the name of something else.
+func checkReference(reference string) error {
+	if !utf8.ValidString(reference) {
+		return fmt.Errorf("payonce: reference %q is not UTF-8", reference)
+	}
+	return nil
+}
+
 func pathOf(id PaymentID) string { return pathPayments + "/" + id.String() }
 
 func (c *Client) command(ctx context.Context, path string, key Key, body any) (Answer, error) {
-	if err := key.check(); err != nil {
+	command, err := c.write(path, key, body)
+	if err != nil {
 		return Answer{}, err
+	}
+	return c.ask(ctx, command)
+}
+
+// write makes the request of a command: what is sent at every try.
+func (c *Client) write(path string, key Key, body any) (*request, error) {
+	if err := key.check(); err != nil {
+		return nil, err
 	}
 	encoded, err := json.Marshal(body)
 	if err != nil {
-		return Answer{}, fmt.Errorf("payonce: encode command: %w", err)
+		return nil, fmt.Errorf("payonce: encode command: %w", err)
 	}
-	return c.ask(ctx, &request{method: http.MethodPost, path: path, key: key, body: encoded, wait: c.wait})
+	return &request{method: http.MethodPost, path: path, key: key, body: encoded, wait: c.wait}, nil
 }
 
 // ask sends a command, for the first time or again.

@@ -13,8 +13,8 @@ import (
 	"payonce/payments"
 )
 
-// exampleServer stands for payonce in the examples. It loses the first answer, declines pm_card_declined, and sends the message of a payment
-// twice.
+// exampleServer stands for payonce in the examples. It loses the first answer of a create or confirm, declines pm_card_declined, and has refunds
+// pending until they are looked at.
 func exampleServer() *httptest.Server {
 	known := payment(payments.StatusRequiresPaymentMethod, payments.StageExternalResourceCreated)
 	lost := false
@@ -46,6 +46,23 @@ func exampleServer() *httptest.Server {
 	mux.HandleFunc("POST /v1/payments/{id}/confirm", command(http.StatusOK))
 	mux.HandleFunc("POST /v1/payments/{id}/cancel", func(w http.ResponseWriter, _ *http.Request) {
 		refuses(http.StatusConflict, client.CodePaymentSucceeded, nil)(w)
+	})
+	mux.HandleFunc("POST /v1/payments/{id}/capture", func(w http.ResponseWriter, r *http.Request) {
+		var sent struct{ Final *bool }
+		if err := json.NewDecoder(r.Body).Decode(&sent); err != nil {
+			panic(err)
+		}
+		known = payment(payments.StatusRequiresCapture, payments.StageProcessing)
+		if sent.Final == nil {
+			known = succeeded()
+		}
+		shows(http.StatusOK, known)(w)
+	})
+	mux.HandleFunc("POST /v1/payments/{id}/refunds", func(w http.ResponseWriter, _ *http.Request) {
+		answers(http.StatusCreated, nil, refundIn(payments.RefundPending))(w)
+	})
+	mux.HandleFunc("GET /v1/refunds/{id}", func(w http.ResponseWriter, _ *http.Request) {
+		answers(http.StatusOK, nil, refundIn(payments.RefundSucceeded))(w)
 	})
 	mux.HandleFunc("GET /v1/payments", func(w http.ResponseWriter, _ *http.Request) {
 		answers(http.StatusOK, nil, page{Object: "list", Data: []client.Payment{succeeded()}})(w)

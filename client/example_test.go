@@ -91,6 +91,65 @@ func ExampleClient_CancelPayment() {
 	// Output: paid already: refund it instead
 }
 
+// Money that is held is captured parcel by parcel: each part has your reference of it, and the last one lets the rest go.
+func ExampleClient_CapturePayment() {
+	payonce := exampleServer()
+	defer payonce.Close()
+	checkout, err := client.New(payonce.URL, "api-key")
+	if err != nil {
+		panic(err)
+	}
+
+	for _, parcel := range []struct {
+		ID        string
+		Amount    int64
+		MoreComes bool
+	}{{"parcel-1", 700, true}, {"parcel-2", 700, false}} {
+		answer, err := checkout.CapturePayment(context.Background(), client.PartialCaptureKey("order-8231", parcel.ID), paymentID(),
+			client.CapturePayment{Amount: parcel.Amount, Reference: parcel.ID, KeepRest: parcel.MoreComes})
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(answer.Payment.Status)
+	}
+	// Output:
+	// requires_capture
+	// succeeded
+}
+
+// A refund has your reference of it, in its key too. Its outcome may be pending; all of a hold that is asked back is let go instead.
+func ExampleClient_CreateRefund() {
+	payonce := exampleServer()
+	defer payonce.Close()
+	checkout, err := client.New(payonce.URL, "api-key")
+	if err != nil {
+		panic(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+
+	answer, err := checkout.CreateRefund(ctx, client.RefundKey("order-8231", "return-1"), paymentID(),
+		client.CreateRefund{Amount: 300, Reference: "return-1"})
+	switch {
+	case client.CodeOf(err) == client.CodeAmountTooLarge:
+		fmt.Println("given back already")
+	case err != nil:
+		panic(err)
+	case answer.Released != nil:
+		fmt.Println("nothing was taken yet, and nothing will be")
+	default:
+		fmt.Println(answer.Refund.Status)
+	}
+	refund, err := checkout.AwaitRefund(ctx, answer.Refund.ID)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(refund.Status)
+	// Output:
+	// pending
+	// succeeded
+}
+
 // Await returns when the payment is over or needs you; its deadline is yours.
 func ExampleClient_Await() {
 	payonce := exampleServer()

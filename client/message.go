@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"payonce/payments"
 )
 
 // Message is what payonce tells your backend of a payment.
@@ -18,9 +20,14 @@ type Message struct {
 	ID        string      // webhook-id: the same whenever this message is sent again. Store it in the transaction of what you do about it
 	Type      MessageType // more may come: answer 2xx to those that you do not know
 	Timestamp time.Time   // when the thing happened
-	Subject   string      // what changed, for instance payment/<id> or charge/<ch>
+	Subject   string      // what changed, for instance payment/<id>, charge/<ch> or refund/<id>
 	Payment   Payment     // as it was then, without the client secret. Messages of one payment come in order
+	Refund    *Refund     // as it was then; nil but of refund.…
+	Dispute   *Dispute    // as it was then; nil but of dispute.…
 }
+
+// Dispute is what the payer's bank asks back, as messages show it; payments has the words of its status.
+type Dispute = payments.DisputeView
 
 // MessageType is what a message tells.
 type MessageType string
@@ -31,7 +38,20 @@ const (
 	PaymentDeclined  MessageType = "payment.declined"  // an attempt was declined; the payment stays open
 	PaymentFailed    MessageType = "payment.failed"    // it ended without money, refused for good
 	PaymentCanceled  MessageType = "payment.canceled"
-	PaymentExpired   MessageType = "payment.expired" // it was abandoned or not sent in time
+	PaymentExpired   MessageType = "payment.expired" // it was abandoned or not sent in time, or its hold ran out
+
+	PaymentAuthorized        MessageType = "payment.authorized"         // the money is held: capture it before CaptureBefore
+	PaymentHoldExpiring      MessageType = "payment.hold_expiring"      // the hold is about to run out
+	PaymentPartiallyCaptured MessageType = "payment.partially_captured" // a part was taken; the rest is still held
+
+	RefundSucceeded MessageType = "refund.succeeded" // the money is on its way to the payer
+	RefundFailed    MessageType = "refund.failed"    // also days after it had succeeded: the money came back, and may be given back anew
+	RefundCanceled  MessageType = "refund.canceled"
+
+	DisputeOpened MessageType = "dispute.opened" // the payer's bank asks; Stripe wants an answer before DueBy
+	DisputeWon    MessageType = "dispute.won"    // what was withdrawn is back
+	DisputeLost   MessageType = "dispute.lost"   // what was withdrawn is gone
+	DisputeClosed MessageType = "dispute.closed" // it was an inquiry, and took no money
 )
 
 // ErrSignature says that a message is not from payonce, or too old: answer 400 and do nothing.
@@ -64,14 +84,19 @@ func VerifyMessage(secret string, header http.Header, body []byte) (Message, err
 		Type      MessageType `json:"type"`
 		Timestamp time.Time   `json:"timestamp"`
 		Data      struct {
-			Subject string  `json:"subject"`
-			Payment Payment `json:"payment"`
+			Subject string   `json:"subject"`
+			Payment Payment  `json:"payment"`
+			Refund  *Refund  `json:"refund"`
+			Dispute *Dispute `json:"dispute"`
 		} `json:"data"`
 	}
 	if err := json.Unmarshal(body, &payload); err != nil {
 		return Message{}, fmt.Errorf("payonce: read message %s: %w", id, err)
 	}
-	return Message{ID: id, Type: payload.Type, Timestamp: payload.Timestamp, Subject: payload.Data.Subject, Payment: payload.Data.Payment}, nil
+	return Message{
+		ID: id, Type: payload.Type, Timestamp: payload.Timestamp, Subject: payload.Data.Subject,
+		Payment: payload.Data.Payment, Refund: payload.Data.Refund, Dispute: payload.Data.Dispute,
+	}, nil
 }
 
 // signature is the HMAC that a message of ours carries. An endpoint's secret is never empty: an empty key would verify anybody's message.

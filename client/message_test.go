@@ -92,6 +92,32 @@ func TestWhatIsNotFromPayonceIsNotVerified(t *testing.T) {
 	}
 }
 
+// A message of a refund or a dispute has it beside its payment; no other has one.
+func TestAMessageHasWhatItTellsOf(t *testing.T) {
+	t.Parallel()
+	of := strings.NewReplacer("payment.succeeded", "refund.failed", `"payment":{`, `"refund":{"id":"`+refundID().String()+
+		`","object":"refund","status":"failed","failure_reason":"lost_or_stolen_card"},"payment":{`).Replace(body)
+	message, err := client.VerifyMessage(secret, signed(t, secret, time.Now(), of), []byte(of))
+	require.NoError(t, err)
+	require.Equal(t, client.RefundFailed, message.Type)
+	require.Equal(t, refundID(), message.Refund.ID)
+	require.Equal(t, "lost_or_stolen_card", message.Refund.FailureReason)
+	require.Equal(t, paymentID(), message.Payment.ID)
+
+	message, err = client.VerifyMessage(secret, signed(t, secret, time.Now(), body), []byte(body))
+	require.NoError(t, err)
+	require.Nil(t, message.Refund)
+	require.Nil(t, message.Dispute)
+
+	of = strings.NewReplacer("payment.succeeded", "dispute.lost", `"payment":{`, `"dispute":{"object":"dispute","status":"lost","withdrawn":1000},"payment":{`).
+		Replace(body)
+	message, err = client.VerifyMessage(secret, signed(t, secret, time.Now(), of), []byte(of))
+	require.NoError(t, err)
+	require.Equal(t, client.DisputeLost, message.Type)
+	require.EqualValues(t, 1000, message.Dispute.Withdrawn)
+	require.Nil(t, message.Refund)
+}
+
 // A receiver that is set up without a secret must not verify what anybody signs with none.
 func TestAMalformedSecretVerifiesNothing(t *testing.T) {
 	t.Parallel()
@@ -118,6 +144,8 @@ func TestEveryKindOfMessageHasItsType(t *testing.T) {
 	}
 	require.ElementsMatch(t, kinds, []string{
 		string(client.PaymentSucceeded), string(client.PaymentDeclined), string(client.PaymentFailed), string(client.PaymentCanceled),
-		string(client.PaymentExpired),
+		string(client.PaymentExpired), string(client.PaymentAuthorized), string(client.PaymentHoldExpiring), string(client.PaymentPartiallyCaptured),
+		string(client.RefundSucceeded), string(client.RefundFailed), string(client.RefundCanceled),
+		string(client.DisputeOpened), string(client.DisputeWon), string(client.DisputeLost), string(client.DisputeClosed),
 	})
 }

@@ -222,6 +222,18 @@ func TestWhatWouldNameSomethingElseIsNotSent(t *testing.T) {
 	broken.Reference = "order-\xff"
 	_, err := s.client.CreatePayment(t.Context(), client.IntentKey("checkout-1"), broken)
 	require.Error(t, err)
+
+	refund, part := client.RefundKey("order-1", "return-1"), client.PartialCaptureKey("order-1", "parcel-1")
+	_, err = s.client.CreateRefund(t.Context(), refund, paymentID(), client.CreateRefund{Amount: 300})
+	require.ErrorIs(t, err, client.ErrNoReference)
+	_, err = s.client.CapturePayment(t.Context(), part, paymentID(), client.CapturePayment{Amount: 300, KeepRest: true})
+	require.ErrorIs(t, err, client.ErrNoReference)
+	_, err = s.client.CreateRefund(t.Context(), client.Key{}, paymentID(), client.CreateRefund{Reference: "return-1"})
+	require.ErrorIs(t, err, client.ErrNoKey)
+	_, err = s.client.CreateRefund(t.Context(), refund, paymentID(), client.CreateRefund{Reference: "return-\xff"})
+	require.Error(t, err)
+	_, err = s.client.CapturePayment(t.Context(), part, paymentID(), client.CapturePayment{Amount: 300, Reference: "parcel-\xff"})
+	require.Error(t, err)
 	require.Empty(t, s.requests())
 }
 

@@ -160,3 +160,80 @@ func TestADeclinedOrderIsPaidWithAnotherCardOverALossyLine(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "command", timeline.Steps[0].Kind)
 }
+
+// A hold is captured in two equal parts and given back in two equal refunds, each asked for three times at once over a line that loses requests and
+// answers: two captures, two refunds, and what is left bounds the next.
+func TestPartsAndRefundsOverALossyLineAreTakenAndGivenOnce(t *testing.T) {
+	t.Parallel()
+	s := system.Start(t)
+	checkout := lossy(t, s)
+	held := order()
+	held.CaptureMethod, held.Multicapture = payments.CaptureManual, true
+	answer, err := checkout.CreatePayment(t.Context(), client.IntentKey("checkout-1"), held)
+	require.NoError(t, err)
+	waiting, err := checkout.Await(t.Context(), answer)
+	require.NoError(t, err)
+	require.Equal(t, payments.StatusRequiresCapture, waiting.Status)
+
+	for _, parcel := range []string{"parcel-1", "parcel-2"} {
+		thrice(t, func() error {
+			_, err := checkout.CapturePayment(t.Context(), client.PartialCaptureKey("order-1", parcel), waiting.ID,
+				client.CapturePayment{Amount: 700, Reference: parcel, KeepRest: parcel == "parcel-1"})
+			return err
+		})
+	}
+	paid, err := checkout.AwaitEnd(t.Context(), waiting.ID)
+	require.NoError(t, err)
+	require.Equal(t, int64(1400), paid.AmountCaptured)
+
+	for _, item := range []string{"return-1", "return-2"} {
+		thrice(t, func() error {
+			back, err := checkout.CreateRefund(t.Context(), client.RefundKey("order-1", item), paid.ID, client.CreateRefund{Amount: 500, Reference: item})
+			if err == nil {
+				_, err = checkout.AwaitRefund(t.Context(), back.Refund.ID)
+			}
+			return err
+		})
+	}
+	_, err = checkout.CreateRefund(t.Context(), client.RefundKey("order-1", "return-3"), paid.ID, client.CreateRefund{Amount: 401, Reference: "return-3"})
+	require.Equal(t, client.CodeAmountTooLarge, client.CodeOf(err))
+	listed, err := checkout.Refunds(t.Context(), paid.ID)
+	require.NoError(t, err)
+	require.Len(t, listed, 2)
+	s.Settle()
+	require.Equal(t, 2, s.Book(paid.ID).CapturesExecuted)
+	require.Len(t, s.Book(paid.ID).Refunds, 2)
+	require.Equal(t, map[string]int64{"stripe:receivable": 400, "merchant:balance": -400}, s.Positions(paid.ID))
+}
+
+// A hold that is asked back is let go: no refund is made of what was never taken.
+func TestARefundOfAHoldLetsItGo(t *testing.T) {
+	t.Parallel()
+	s := system.Start(t)
+	checkout, err := client.New(s.URL, s.APIKey, client.HTTP(s.HTTP))
+	require.NoError(t, err)
+	held := order()
+	held.CaptureMethod = payments.CaptureManual
+	answer, err := checkout.CreatePayment(t.Context(), client.IntentKey("checkout-1"), held)
+	require.NoError(t, err)
+	back, err := checkout.CreateRefund(t.Context(), client.RefundKey("order-1", "order"), answer.Payment.ID, client.CreateRefund{Reference: "order"})
+	require.NoError(t, err)
+	require.Equal(t, payments.StatusCanceled, back.Released.Status)
+	require.Zero(t, back.Refund)
+	s.Settle()
+	require.Empty(t, s.Requests(http.MethodPost, "/v1/refunds"))
+}
+
+// thrice does the same at once in three places.
+func thrice(t *testing.T, do func() error) {
+	t.Helper()
+	var done sync.WaitGroup
+	failed := make([]error, 3)
+	for i := range failed {
+		done.Go(func() { failed[i] = do() })
+	}
+	done.Wait()
+	for _, err := range failed {
+		require.NoError(t, err)
+	}
+}
