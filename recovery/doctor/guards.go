@@ -25,6 +25,8 @@ func guards() []guard {
 		{"ledger_entries_append_only", "an entry is never changed"},
 		{"ledger_journals_append_only", "a journal is never changed"},
 		{"payment_facts_append_only", "a fact is never changed"},
+		{"refunds_record", "a command makes one refund"},
+		{"refunds_refund_id", "a refund at Stripe is one refund here"},
 		{"notifications_identity", "a message is queued once"},
 	}
 }

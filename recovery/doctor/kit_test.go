@@ -33,7 +33,8 @@ import (
 )
 
 // patient is a database with a healthy history, made by the product's own code against a twin: a payment that succeeded and was submitted under two
-// keys, one that was declined and waits for another method, one that was only begun; every message told. Each test makes it ill in a transaction
+// keys, one that was declined and waits for another method, one that was only begun, one of whose hold a part was captured, one that was given back in
+// several parts; every message told. Each test makes it ill in a transaction
 // that is rolled back, or alters a copy of Stripe's books.
 type patient struct {
 	superuser *pgxpool.Pool
@@ -44,6 +45,8 @@ type patient struct {
 	messages  []doctor.Received
 
 	paid, declined, begun payments.PaymentID
+	held, returned        payments.PaymentID   // of several captures, one of which was made; refunded by us and by others
+	refunds               [4]payments.RefundID // of returned: succeeded, pending, failed after it had succeeded, made elsewhere
 }
 
 func newPatient(t *testing.T) *patient {
@@ -74,13 +77,13 @@ func newPatient(t *testing.T) *patient {
 	p.superuser, err = pgxpool.New(t.Context(), db.SuperuserURL)
 	require.NoError(t, err)
 	t.Cleanup(p.superuser.Close)
-	p.live(t)
+	p.live(t, control.NewClient(server.URL, nil))
 	p.read(t, control.NewClient(server.URL, nil))
 	return p
 }
 
 // live makes the history.
-func (p *patient) live(t *testing.T) {
+func (p *patient) live(t *testing.T, twin *control.Client) {
 	t.Helper()
 	ctx := t.Context()
 	merchant := payments.Account{ID: "acct_merchant"}
@@ -100,6 +103,10 @@ func (p *patient) live(t *testing.T) {
 	p.act(t, p.declined, p.app.Activities.CreateIntent, p.app.Activities.ConfirmIntent)
 	p.begun = p.claim(t, "order-begun", "", "key-4")
 	p.act(t, p.begun, p.app.Activities.CreateIntent)
+	_, err = p.superuser.Exec(ctx, `UPDATE payonce.notification_endpoints SET created_at = created_at - interval '1 hour'`)
+	require.NoError(t, err)
+	p.hold(t)
+	p.giveBack(t, twin)
 	_, err = ledger.RollUp(ctx, p.app.System, ledger.RollUpLimits{Accounts: 10, Entries: 10})
 	require.NoError(t, err)
 	p.exec(t, p.superuser, `UPDATE payonce.notifications SET status = 'delivered', tries = 1, first_sent_at = payonce.clock(),
@@ -116,6 +123,11 @@ func (p *patient) claim(t *testing.T, reference, method, key string) payments.Pa
 	if method != "" {
 		command.PaymentMethod = &method
 	}
+	return p.create(t, command, key)
+}
+
+func (p *patient) create(t *testing.T, command payments.CreateCommand, key string) payments.PaymentID {
+	t.Helper()
 	normalised, err := boundaries.Normalise(payments.OperationCreate, "/v1/payments", command)
 	require.NoError(t, err)
 	claim, err := p.app.Commands.ClaimCreate(t.Context(), boundaries.Asking{Tenant: p.tenant, Key: boundaries.CallerKey(key), Normalised: normalised}, command)

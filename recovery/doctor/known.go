@@ -24,8 +24,12 @@ type paymentRow struct {
 	Review    bool
 	Position  int64 // on stripe:receivable and, for known fees and what was exchanged, fees:stripe and fx:…; from the entries
 	Captured  int64
-	Confirms  int // attempts whose confirm was frozen
-	Captures  int // captures that were frozen
+	Confirms  int   // attempts whose confirm was frozen
+	Captures  int   // captures that were frozen
+	Held      int64 // on the pending side; from the entries
+	SeenTo    bool  // it is noted when Stripe lets the hold go
+
+	Refunds []refundRow `db:"-"`
 }
 
 func (p paymentRow) String() string { return "payment " + p.ID.String() }
@@ -53,7 +57,11 @@ func (e *examiner) known(ctx context.Context, account payments.Account, books []
 			 WHERE j.payment = p.id AND j.phase = 'posted' AND (a.name IN ('stripe:receivable', 'fees:stripe') OR a.name LIKE 'fx:%') AND n.currency = p.currency),
 			p.amount_captured,
 			(SELECT count(DISTINCT c.attempt) FROM payonce.provider_calls c WHERE c.payment = p.id AND c.operation = 'confirm_payment'),
-			(SELECT count(DISTINCT (c.resource_id, c.attempt)) FROM payonce.provider_calls c WHERE c.payment = p.id AND c.operation = 'capture_payment')
+			(SELECT count(DISTINCT (c.resource_id, c.attempt)) FROM payonce.provider_calls c WHERE c.payment = p.id AND c.operation = 'capture_payment'),
+			(SELECT coalesce(sum(n.amount), 0)::bigint FROM payonce.ledger_journals j
+			 JOIN payonce.ledger_entries n ON n.journal = j.id JOIN payonce.ledger_accounts a ON a.id = n.account
+			 WHERE j.payment = p.id AND a.name = 'stripe:receivable:pending' AND n.currency = p.currency),
+			p.capture_before IS NOT NULL
 		FROM payonce.payments p
 		WHERE p.id IN (
 			SELECT b.id FROM payonce.payments b
@@ -62,7 +70,12 @@ func (e *examiner) known(ctx context.Context, account payments.Account, books []
 	if err != nil {
 		return k, fmt.Errorf("read payments: %w", err)
 	}
+	refunds, err := e.refundsOf(ctx, rows)
+	if err != nil {
+		return k, err
+	}
 	for _, row := range rows {
+		row.Refunds = refunds[row.ID]
 		k.byID[row.ID] = row
 		if row.Intent != "" {
 			k.byIntent[row.Intent] = row

@@ -20,6 +20,7 @@ func net(book control.Book) int64 {
 // position: a payment's ledger position is what Stripe's books say.
 func (e *examiner) position(c *Check, p paymentRow, book control.Book) {
 	c.Examined++
+	e.hold(c, p, book)
 	switch behind := net(book) - p.Position; {
 	case behind < 0:
 		c.violate(p.String(), "find the journal that Stripe knows nothing of and reverse it", "has %d %s in the ledger and %d at Stripe (%s)",
@@ -27,6 +28,24 @@ func (e *examiner) position(c *Check, p paymentRow, book control.Book) {
 	case behind > 0 && (e.Settled || p.Status.Terminal() && p.UpdatedAt.Before(e.overdue())):
 		c.violate(p.String(), "redeliver the intent's events: apply posts what is missing, and only that", "has %d %s in the ledger and %d at Stripe (%s)",
 			p.Position, p.Currency, net(book), book.ID)
+	}
+}
+
+// heldAt is what Stripe holds of an intent and may still capture.
+func heldAt(book control.Book) int64 {
+	if book.Status != string(payments.StatusRequiresCapture) {
+		return 0
+	}
+	return book.Amount - book.Captured
+}
+
+// hold: on a settled system the pending side is what Stripe holds, and it is known until when.
+func (e *examiner) hold(c *Check, p paymentRow, book control.Book) {
+	if held := heldAt(book); e.Settled && p.Held != held {
+		c.violate(p.String(), "the poller will read it: see next_poll_at; or redeliver the intent's events", "holds %d %s in the ledger, and Stripe %d (%s)",
+			p.Held, p.Currency, held, book.ID)
+	} else if e.Settled && held > 0 && !p.SeenTo {
+		c.violate(p.String(), "a read of the intent with its charge tells capture_before", "is held by %s, and it is not noted until when", book.ID)
 	}
 }
 
@@ -66,7 +85,7 @@ func (e *examiner) totals(ctx context.Context, at *atStripe) error {
 	}
 	ours, err := collect[accountSum](ctx, e, `
 		SELECT a.tenant, a.currency,
-			coalesce(sum(n.amount) FILTER (WHERE a.name IN ('stripe:receivable', 'fees:stripe') OR a.name LIKE 'fx:%'), 0)::bigint,
+			coalesce(sum(n.amount) FILTER (WHERE a.name IN ('stripe:receivable', 'bank:settlement', 'fees:stripe') OR a.name LIKE 'fx:%'), 0)::bigint,
 			coalesce(-sum(n.amount) FILTER (WHERE a.name = 'suspense'), 0)::bigint
 		FROM payonce.ledger_accounts a
 		JOIN payonce.ledger_entries n ON n.account = a.id JOIN payonce.ledger_journals j ON j.id = n.journal AND j.phase = 'posted'

@@ -26,16 +26,26 @@ type recordRow struct {
 	LastCommand  int
 	Sharing      int // other records of the payment with the same number
 	FirstCall    *uuid.UUID
+
+	Status   boundaries.RecordStatus
+	Code     int // of its outcome; 0: none
+	Amount   int64
+	Captured int64  // by the payment
+	Before   *int64 // of a capture: the total before it
+	After    *int64 // and after it; nil: all that is held
+	Refunds  int    // rows of refunds that it made
 }
 
 // records: every accepted intent has one record, and its ids are the derived ones, so that a restored database derives them again.
 func (e *examiner) records(ctx context.Context) error {
-	c := e.check("records", 7, "every accepted command has one record and one payment, with the derived ids and a number of its own")
+	c := e.check("records", 7, "every accepted command has one record and one payment, capture or refund, with the derived ids and a number of its own")
 	err := page(ctx, e, `
 		SELECT r.id, r.tenant, r.operation, r.owner_key, r.idempotency_key, r.resource_kind, r.resource_id, r.payment, r.number,
 			coalesce(p.reference, ''), coalesce(p.attempt, 0), p.tenant, coalesce(p.last_command, 0),
 			(SELECT count(*) FROM payonce.idempotency_records o WHERE o.payment = r.payment AND o.number = r.number AND o.id <> r.id),
-			(SELECT f.idempotency_key FROM payonce.provider_calls f WHERE f.record = r.id AND f.generation = 0 LIMIT 1)
+			(SELECT f.idempotency_key FROM payonce.provider_calls f WHERE f.record = r.id AND f.generation = 0 LIMIT 1),
+			r.status, coalesce(r.response_code, 0), coalesce(p.amount, 0), coalesce(p.amount_captured, 0), r.captured_before, r.captured_after,
+			(SELECT count(*) FROM payonce.refunds g WHERE g.record = r.id AND g.id = r.resource_id)
 		FROM payonce.idempotency_records r LEFT JOIN payonce.payments p ON p.id = r.payment
 		WHERE r.id > $1 ORDER BY r.id LIMIT $2`, nil,
 		func(r recordRow) uuid.UUID { return r.ID },
@@ -62,7 +72,8 @@ func (r recordRow) judge(c *Check) {
 	if r.FirstCall != nil && *r.FirstCall != r.Key {
 		c.violate(subject, next, "says that its key at Stripe is %s, and %s was sent", r.Key, *r.FirstCall)
 	}
-	if r.ResourceKind != boundaries.ResourcePayment {
+	made := r.ResourceKind == boundaries.ResourceCapture || r.ResourceKind == boundaries.ResourceRefund
+	if !made && r.ResourceKind != boundaries.ResourcePayment {
 		return
 	}
 	if r.Payment == nil || r.Number == nil || r.PayTenant == nil {
@@ -72,8 +83,11 @@ func (r recordRow) judge(c *Check) {
 	if r.Sharing > 0 || *r.Number > r.LastCommand {
 		c.violate(subject, next, "is command %d of payment %s, which numbered %d, %d others have that number", *r.Number, r.Payment, r.LastCommand, r.Sharing)
 	}
-	if *r.PayTenant != r.Tenant || *r.Payment != r.ResourceID {
+	if *r.PayTenant != r.Tenant || !made && *r.Payment != r.ResourceID {
 		c.violate(subject, next, "is about %s of tenant %s, and its payment is %s of tenant %s", r.ResourceID, r.Tenant, r.Payment, r.PayTenant)
+	}
+	if made {
+		r.judgeMade(c, subject, next)
 	}
 	if r.Operation != payments.OperationCreate {
 		return

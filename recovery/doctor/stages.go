@@ -18,6 +18,7 @@ func (e *examiner) stages(ctx context.Context) error {
 			CASE WHEN p.stage = 'processing' AND p.processing_at IS NULL THEN 'is processing and lacks the time of it' END,
 			CASE WHEN p.status NOT IN ('submitted', 'failed', 'canceled', 'expired') AND p.intent_id IS NULL THEN 'has no intent' END,
 			CASE WHEN p.status = 'succeeded' AND p.amount_captured = 0 THEN 'succeeded and captured nothing' END,
+			CASE WHEN p.status <> 'requires_capture' AND p.hold_due_at IS NOT NULL THEN 'holds nothing, and its hold is to be seen to' END,
 			CASE WHEN over AND p.next_poll_at IS NOT NULL THEN 'is over and is still polled' END], NULL)
 		FROM payonce.payments p
 		CROSS JOIN LATERAL (SELECT p.status IN ('succeeded', 'failed', 'canceled', 'expired') AS over) AS s

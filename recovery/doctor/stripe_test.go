@@ -57,8 +57,13 @@ func another(alter func(p *patient, book *control.Book)) func(*patient, []contro
 
 // resent alters a copy of our first confirm, sent again.
 func resent(alter func(p *patient, r *control.Request)) func(*patient, []control.Request) []control.Request {
+	return resentOf("/confirm", alter)
+}
+
+// resentOf alters a copy of our first request to a path, sent again.
+func resentOf(path string, alter func(p *patient, r *control.Request)) func(*patient, []control.Request) []control.Request {
 	return func(p *patient, log []control.Request) []control.Request {
-		at := slices.IndexFunc(log, func(r control.Request) bool { return strings.HasSuffix(r.Path, "/confirm") })
+		at := slices.IndexFunc(log, func(r control.Request) bool { return strings.HasSuffix(r.Path, path) })
 		again := log[at]
 		again.Seq = log[len(log)-1].Seq + 1
 		alter(p, &again)
@@ -123,7 +128,7 @@ func illnessesAtStripe() []atStripe {
 
 func TestEveryIllnessAtStripeIsSeenByItsChecksAlone(t *testing.T) {
 	p := newPatient(t)
-	for _, ill := range illnessesAtStripe() {
+	for _, ill := range append(illnessesAtStripe(), illnessesOfMoneyAtStripe()...) {
 		t.Run(ill.name, func(t *testing.T) {
 			books, log := copies(p)
 			if ill.books != nil {
@@ -191,7 +196,7 @@ func copies(p *patient) ([]control.Book, []control.Request) {
 		for name, value := range books[i].Metadata {
 			metadata[name] = value
 		}
-		books[i].Metadata = metadata
+		books[i].Metadata, books[i].Refunds = metadata, slices.Clone(books[i].Refunds)
 	}
 	return books, slices.Clone(p.requests)
 }

@@ -18,8 +18,9 @@ import (
 // wire: every POST of ours had a key that is frozen here, with the frozen path and bytes. So no key of ours had two bodies.
 func (e *examiner) wire(ctx context.Context) error {
 	c := e.check("wire", 2, "every POST of ours at Stripe had our key, and each key one path and one body: the frozen ones")
+	once := tally{check: e.check("once", 2, "a capture or a refund of ours took effect at Stripe once, whatever its tries and its keys"), effects: map[uuid.UUID]int{}}
 	if e.Twin == nil {
-		c.Skipped = "no twin was given"
+		c.Skipped, once.check.Skipped = "no twin was given", "no twin was given"
 		return nil
 	}
 	accounts, err := e.accounts(ctx)
@@ -40,14 +41,14 @@ func (e *examiner) wire(ctx context.Context) error {
 			return nil
 		}
 		after = requests[len(requests)-1].Seq
-		if err := e.requests(ctx, c, mine, requests); err != nil {
+		if err := e.requests(ctx, c, once, mine, requests); err != nil {
 			return err
 		}
 	}
 }
 
 // requests judges a page of the log.
-func (e *examiner) requests(ctx context.Context, c *Check, mine map[payments.Account]bool, all []control.Request) error {
+func (e *examiner) requests(ctx context.Context, c *Check, once tally, mine map[payments.Account]bool, all []control.Request) error {
 	var posts []control.Request
 	for _, r := range all {
 		if r.Method == http.MethodPost && mine[payments.Account{ID: r.Account, Livemode: r.Livemode}] && !e.outsider(r.IdempotencyKey) {
@@ -69,6 +70,7 @@ func (e *examiner) requests(ctx context.Context, c *Check, mine map[payments.Acc
 		case known:
 			c.Examined++
 			call.compare(c, subject, r)
+			once.count(call, r)
 		case !ours(r):
 		case r.IdempotencyKey == "":
 			c.Examined++
@@ -98,6 +100,9 @@ type frozenCall struct {
 	SHA256   []byte
 	Account  string
 	Livemode bool
+
+	ResourceKind string
+	ResourceID   uuid.UUID
 }
 
 func (f frozenCall) compare(c *Check, subject string, r control.Request) {
@@ -121,7 +126,7 @@ func (e *examiner) frozen(ctx context.Context, posts []control.Request) (map[str
 		}
 	}
 	calls, err := collect[frozenCall](ctx, e, `
-		SELECT idempotency_key, path, body_sha256, account, livemode FROM payonce.provider_calls WHERE idempotency_key = ANY($1)`, keys)
+		SELECT idempotency_key, path, body_sha256, account, livemode, resource_kind, resource_id FROM payonce.provider_calls WHERE idempotency_key = ANY($1)`, keys)
 	if err != nil {
 		return nil, fmt.Errorf("read frozen calls: %w", err)
 	}

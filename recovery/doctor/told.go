@@ -1,0 +1,42 @@
+package doctor
+
+import "context"
+
+// told: what ended is told to every endpoint that there was, and nothing else is. An endpoint that came while the fact was being applied may have missed it.
+func (e *examiner) told(ctx context.Context) error {
+	c := e.check("told", 5, "every ending of a payment, and of a refund each in its turn, has its message to each endpoint that there was, and no other has")
+	const next = "apply queues the messages of a fact in its commit: compare payonce.payment_facts with payonce.notifications"
+	if err := e.judge(ctx, c, next, `
+		SELECT p.id, 'payment ' || p.id, ARRAY(
+			SELECT format('is %s, and endpoint %s has no message of it', p.status, d.id)
+			FROM payonce.notification_endpoints d
+			WHERE d.tenant = p.tenant AND d.created_at < p.ledger_applied_at - interval '1 second' AND d.disabled_at IS NULL AND NOT EXISTS (
+				SELECT FROM payonce.notifications n
+				WHERE n.tenant = p.tenant AND n.subject = 'payment/' || p.id AND n.kind = 'payment.' || p.status AND n.endpoint = d.id))
+		FROM payonce.payments p
+		WHERE p.id > $1 AND p.status IN ('succeeded', 'failed', 'canceled', 'expired') ORDER BY p.id LIMIT $2`); err != nil {
+		return err
+	}
+	return e.judge(ctx, c, next, refundMessages)
+}
+
+const refundMessages = `
+	SELECT f.id, 'refund ' || f.id, ARRAY(
+		SELECT format('%s, and endpoint %s has no message of it', t.fact, d.id)
+		FROM payonce.payment_facts t JOIN payonce.notification_endpoints d ON d.tenant = f.tenant
+		WHERE t.payment = f.payment AND t.fact IN ('refund_succeeded/' || f.id, 'refund_failed/' || f.id, 'refund_canceled/' || f.id)
+			AND d.created_at < t.applied_at - interval '1 second' AND d.disabled_at IS NULL AND NOT EXISTS (
+				SELECT FROM payonce.notifications n
+				WHERE n.tenant = f.tenant AND n.subject = 'refund/' || f.id AND n.endpoint = d.id
+					AND t.fact = replace(n.kind, '.', '_') || '/' || f.id)
+		UNION ALL
+		SELECT format('told endpoint %s of %s, which it never was', n.endpoint, n.kind)
+		FROM payonce.notifications n
+		WHERE n.tenant = f.tenant AND n.subject = 'refund/' || f.id AND NOT EXISTS (
+			SELECT FROM payonce.payment_facts t WHERE t.payment = f.payment AND t.fact = replace(n.kind, '.', '_') || '/' || f.id)
+		UNION ALL
+		SELECT format('told endpoint %s of %s after it had ended', n.endpoint, n.kind)
+		FROM payonce.notifications n
+		JOIN payonce.notifications o ON o.tenant = n.tenant AND o.subject = n.subject AND o.endpoint = n.endpoint AND o.sequence < n.sequence
+		WHERE n.tenant = f.tenant AND n.subject = 'refund/' || f.id AND o.kind IN ('refund.failed', 'refund.canceled'))
+	FROM payonce.refunds f WHERE f.id > $1 ORDER BY f.id LIMIT $2`
