@@ -1,9 +1,12 @@
 package system
 
 import (
+	"maps"
+
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"payonce/ledger"
 	"payonce/payments"
 )
 
@@ -14,16 +17,20 @@ func (s *System) Positions(payment payments.PaymentID) map[string]int64 {
 	rows, err := s.Owner.Query(s.t.Context(), `
 		SELECT a.name, sum(e.amount)::bigint
 		FROM payonce.ledger_journals j JOIN payonce.ledger_entries e ON e.journal = j.id JOIN payonce.ledger_accounts a ON a.id = e.account
-		WHERE j.payment = $1 AND j.rule <> 'fee' GROUP BY a.name HAVING sum(e.amount) <> 0`, payment.UUID)
+		WHERE j.payment = $1 AND j.rule <> 'fee' GROUP BY a.name`, payment.UUID)
 	require.NoError(s.t, err)
 	left := map[string]int64{}
 	var name string
 	var amount int64
 	_, err = pgx.ForEachRow(rows, []any{&name, &amount}, func() error {
-		left[name] = amount
+		if name == string(ledger.StripeFees) { // of a dispute
+			name = string(ledger.StripeReceivable)
+		}
+		left[name] += amount
 		return nil
 	})
 	require.NoError(s.t, err)
+	maps.DeleteFunc(left, func(_ string, amount int64) bool { return amount == 0 })
 	return left
 }
 

@@ -86,3 +86,21 @@ func (s *System) examine(settled bool, late time.Duration) doctor.Report {
 	require.NoError(s.t, err)
 	return report
 }
+
+// EventuallyFlushed is Eventually while Stripe's deliveries are sent as fast as they can be; what says at the end how things stand.
+func (s *System) EventuallyFlushed(what func() string, condition func() bool) {
+	s.t.Helper()
+	deadline := time.NewTimer(60 * time.Second)
+	defer deadline.Stop()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for !condition() {
+		_, err := s.Twin.Flush(s.t.Context(), true)
+		require.NoError(s.t, err)
+		select {
+		case <-deadline.C:
+			require.FailNow(s.t, "it did not come to be", what())
+		case <-tick.C:
+		}
+	}
+}
