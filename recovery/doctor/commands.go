@@ -13,7 +13,8 @@ func (e *examiner) commands(ctx context.Context) error {
 				THEN format('was not sent by %s and has not ended', r.not_after) END,
 			CASE WHEN r.status = 'in_progress' AND f.first < $3::timestamptz - $4::interval AND NOT s.stopped
 				THEN format('was sent at %s and its outcome has not been learnt', f.first) END,
-			CASE WHEN r.status = 'in_progress' AND r.payment IS NOT NULL AND p.status IN ('succeeded', 'failed', 'canceled', 'expired') AND greatest(p.updated_at, r.created_at) < $3 AND r.resource_kind <> 'refund'
+			CASE WHEN r.status = 'in_progress' AND r.payment IS NOT NULL AND p.status IN ('succeeded', 'failed', 'canceled', 'expired')
+				AND r.resource_kind <> 'refund' AND greatest(p.updated_at, r.created_at) < $3
 				THEN 'is open although its payment is over' END,
 			CASE WHEN r.status = 'unknown' AND r.payment IS NOT NULL AND p.review_reason IS NULL
 				THEN 'has an unknown outcome, and its payment is not marked for review' END,

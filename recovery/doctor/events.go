@@ -11,7 +11,9 @@ func (e *examiner) events(ctx context.Context) error {
 			CASE WHEN v.status = 'parked' AND v.received_at < $3::timestamptz - $4::interval THEN format('is parked since %s', v.received_at) END,
 			CASE WHEN v.status = 'stored' AND v.received_at < $3::timestamptz - $5::interval AND NOT s.stopped
 				THEN format('was received at %s and is not applied', v.received_at) END,
-			CASE WHEN v.status IN ('applied', 'stale') AND v.payment IS NULL THEN format('is %s and names no payment', v.status) END,
+			CASE WHEN v.status IN ('applied', 'stale') AND v.object_kind = 'payout' AND v.tenant IS NULL THEN format('is %s and names no tenant', v.status) END,
+			CASE WHEN v.status IN ('applied', 'stale') AND v.payment IS NULL AND v.object_kind IS DISTINCT FROM 'payout'
+				THEN format('is %s and names no payment', v.status) END,
 			CASE WHEN v.payment IS NOT NULL AND v.tenant IS DISTINCT FROM p.tenant THEN 'has another tenant than its payment' END,
 			CASE WHEN $6 AND v.status IN ('stored', 'parked') THEN format('is %s, and the system is settled', v.status) END], NULL)
 		FROM payonce.provider_events v

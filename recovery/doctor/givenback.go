@@ -119,29 +119,39 @@ func (e *examiner) givenBack(c *Check, p paymentRow, book control.Book) {
 	}
 }
 
+// refundAtStripe judges one refund of a payment's intent by whose it is: bound to one of ours, one of ours once more, or not known.
 func (e *examiner) refundAtStripe(c *Check, p paymentRow, theirs control.Refund) {
 	ours, named := p.bound(theirs.ID), p.named(theirs)
 	if named != nil && named.RefundID != "" && named.RefundID != theirs.ID && !p.Review {
 		c.violate(named.String(), "the payer may have got the money twice: a person must see the payment", "is bound to %s, and Stripe has also %s of it (%d %s)",
 			named.RefundID, theirs.ID, theirs.Amount, theirs.Currency)
 	}
-	if ours == nil {
-		if !p.Review && e.mustBeDone(theirs.Created) {
-			c.violate(p.String(), "redeliver charge.refunded of its charge: the intent's refunds are then listed", "gave back %d %s at Stripe (%s), which is not known here",
-				theirs.Amount, theirs.Currency, theirs.ID)
-		}
-		return
+	switch {
+	case ours == nil && !p.Review && e.mustBeDone(theirs.Created):
+		c.violate(p.String(), "redeliver charge.refunded of its charge: the intent's refunds are then listed",
+			"gave back %d %s at Stripe (%s), which is not known here", theirs.Amount, theirs.Currency, theirs.ID)
+	case ours != nil:
+		e.compareRefund(c, *ours, theirs, named == ours)
 	}
-	if ours.Amount != theirs.Amount || ours.Currency != theirs.Currency || ours.Own && named != ours {
+}
+
+// compareRefund compares a refund with Stripe's that it is bound to; mine tells that Stripe's carries its id.
+func (e *examiner) compareRefund(c *Check, ours refundRow, theirs control.Refund, mine bool) {
+	if ours.Amount != theirs.Amount || ours.Currency != theirs.Currency || ours.Own && !mine {
 		c.violate(ours.String(), "a person must say whose refund this is", "is of %d %s, and its %s at Stripe of %d %s, made for refund %q",
 			ours.Amount, ours.Currency, theirs.ID, theirs.Amount, theirs.Currency, theirs.Metadata[payments.MetadataRefund])
 	}
-	moved, returned := gone(theirs)
-	other := string(ours.Status) != theirs.Status
-	ahead := other && ours.Status.Terminal() && payments.RefundStatus(theirs.Status).CanBecome(ours.Status) || ours.Moved && !moved || ours.Returned && !returned
-	if !ours.sameAs(theirs) && (e.Settled || ahead) {
+	if !ours.sameAs(theirs) && (e.Settled || ours.aheadOf(theirs)) {
+		moved, returned := gone(theirs)
 		c.violate(ours.String(), "read the refund at Stripe: apply posts what is missing, and only that",
 			"is %s (moved: %t, returned: %t), and at Stripe %s is %s (moved: %t, returned: %t)",
 			ours.Status, ours.Moved, ours.Returned, theirs.ID, theirs.Status, moved, returned)
 	}
+}
+
+// aheadOf tells whether ours says what is not true of Stripe's yet: what is read first may be behind, and never ahead.
+func (r refundRow) aheadOf(theirs control.Refund) bool {
+	moved, returned := gone(theirs)
+	over := string(r.Status) != theirs.Status && r.Status.Terminal() && payments.RefundStatus(theirs.Status).CanBecome(r.Status)
+	return over || r.Moved && !moved || r.Returned && !returned
 }

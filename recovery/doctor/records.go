@@ -89,9 +89,14 @@ func (r recordRow) judge(c *Check) {
 	if made {
 		r.judgeMade(c, subject, next)
 	}
-	if r.Operation != payments.OperationCreate {
-		return
+	if r.Operation == payments.OperationCreate {
+		r.judgeCreate(c, subject, next)
 	}
+}
+
+// judgeCreate judges the record of a create: its reference and attempt derive the payment.
+func (r recordRow) judgeCreate(c *Check, subject, next string) {
+	tenant, owner := payments.TenantID{UUID: r.Tenant}, boundaries.OwnerKey(r.Owner)
 	if derived := boundaries.PaymentID(tenant, r.Reference, r.Attempt); derived.UUID != *r.Payment {
 		c.violate(subject, next, "created payment %s, and its reference and attempt derive %s", r.Payment, derived)
 	}

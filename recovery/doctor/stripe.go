@@ -23,7 +23,7 @@ type atStripe struct {
 // stripe compares Stripe's books with ours, intent by intent, both ways.
 func (e *examiner) stripe(ctx context.Context) error {
 	at := &atStripe{
-		positions: e.check("positions", 1, "a payment's ledger position is Stripe's captured - refunded - disputed + reinstated - known fees; it holds what Stripe holds"),
+		positions: e.check("positions", 1, "a payment's ledger position is Stripe's captured - refunded - disputed + reinstated - known fees; its hold is there"),
 		totals:    e.check("totals", 1, "a tenant's receivable and suspense are the sums of Stripe's books"),
 		intents:   e.check("intents", 2, "one bound intent a payment; any other of ours is canceled and was never confirmed"),
 		executed:  e.check("executed", 2, "at Stripe one executed confirm an attempt, one capture a capture, one charge a payment"),

@@ -18,7 +18,9 @@ import (
 // wire: every POST of ours had a key that is frozen here, with the frozen path and bytes. So no key of ours had two bodies.
 func (e *examiner) wire(ctx context.Context) error {
 	c := e.check("wire", 2, "every POST of ours at Stripe had our key, and each key one path and one body: the frozen ones")
-	once := tally{check: e.check("once", 2, "a capture or a refund of ours took effect at Stripe once, whatever its tries and its keys"), effects: map[uuid.UUID]int{}}
+	once := tally{
+		check: e.check("once", 2, "a capture or a refund of ours took effect at Stripe once, whatever its tries and its keys"), effects: map[uuid.UUID]int{},
+	}
 	if e.Twin == nil {
 		c.Skipped, once.check.Skipped = "no twin was given", "no twin was given"
 		return nil
