@@ -178,6 +178,27 @@ func TestADisputeThatNoEventToldOfIsFound(t *testing.T) {
 	s.Settle()
 }
 
+// A refund that was made at the dashboard, and no event told: the balance does.
+func TestARefundThatNoEventToldOfIsFound(t *testing.T) {
+	t.Parallel()
+	s := system.Start(t, oftenFees)
+	for _, kind := range []string{"refund.*", "charge.refund*", "charge.refund.updated"} {
+		s.Fault(control.Rule{Match: control.Match{EventType: kind}, Fault: control.FaultDrop})
+	}
+	payment := s.Create("key-1", system.Order("order-1", 1000)).Payment(t)
+	refund, err := s.Twin.RefundElsewhere(t.Context(), payment.PaymentIntent, control.RefundElsewhere{Amount: 300})
+	require.NoError(t, err)
+	told(t, s, payment.ID, 2)
+	require.EqualValues(t, 300, s.Payment(payment.ID).AmountRefunded)
+	s.Settle()
+
+	_, err = s.Twin.SettleRefund(t.Context(), refund.ID, control.SettleRefund{Status: "failed", FailureReason: "expired_or_canceled_card"})
+	require.NoError(t, err)
+	told(t, s, payment.ID, 3)
+	require.Zero(t, s.Payment(payment.ID).AmountRefunded)
+	s.Settle()
+}
+
 // The account settles in another currency: the dispute is one of the payer's money, and its fee one of the account's.
 func TestADisputeThatSettlesInAnotherCurrencyIsExchanged(t *testing.T) {
 	t.Parallel()

@@ -76,15 +76,8 @@ func (f *Fees) owners(ctx context.Context, account payments.Account, transaction
 type goneThrough struct {
 	passed   int // the others wait
 	postings []ledger.Posting
-	disputes []disputeFact
 	foreign  int64
 	unclear  int64
-}
-
-// disputeFact is a dispute that moved money of a payment.
-type disputeFact struct {
-	payment payments.PaymentID
-	learnt  activities.LearntDispute
 }
 
 // judge goes through transactions, oldest first, up to one that has to wait: a payment of ours that is not known yet, for FeesWait.
@@ -93,10 +86,7 @@ func (f *Fees) judge(c feeCursor, transactions []stripeapi.BalanceTransaction, o
 	for _, t := range transactions {
 		owner, known := owners.of(t)
 		switch {
-		case known && t.Dispute != nil: // for those that no event told of; its fee is booked with it
-			gone.disputes = append(gone.disputes, disputeFact{payments.PaymentID{UUID: owner.ID}, activities.LearntDispute{
-				Source: activities.SourcePoll, Dispute: t.Dispute, BegunAt: c.Now, EffectiveAt: t.Created,
-			}})
+		case known && t.Dispute != nil: // booked with it, fee and all
 		case known:
 			postings, told := feePostings(t, owner)
 			gone.postings = append(gone.postings, postings...)

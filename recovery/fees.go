@@ -22,7 +22,8 @@ import (
 const feePages = 50
 
 // Fees books what Stripe kept of each payment, and what it exchanged: a payment's money is booked when it is taken, and its fee is often not known yet. It
-// goes through each account's balance transactions by hundreds, oldest first, and reads no payment by itself.
+// goes through each account's balance transactions by hundreds, oldest first, and reads no payment by itself. What moved the balance and was never told
+// of is brought to its payment on the way.
 //
 // The place that it has come to moves with what it books, in one transaction. FeesLag keeps it behind the newest: Stripe does not promise that
 // transactions are listed in the order in which they came to be. Two processes, or a place that is set back, only meet posting keys that are taken.
@@ -153,10 +154,8 @@ func (f *Fees) book(ctx context.Context, c *feeCursor, transactions []stripeapi.
 	if gone.passed == 0 {
 		return 0, false, nil
 	}
-	for _, dispute := range gone.disputes {
-		if err := f.Activities.ApplyDisputes(ctx, dispute.payment, dispute.learnt); err != nil {
-			return 0, false, err
-		}
+	if err := f.tell(ctx, *c, transactions[:gone.passed], owners); err != nil {
+		return 0, false, err
 	}
 	place := transactions[gone.passed-1].ID
 	err = pgx.BeginFunc(ctx, f.Pool, func(tx pgx.Tx) error {
