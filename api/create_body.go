@@ -242,7 +242,11 @@ func (b createBody) refuseCardData() error {
 	if slices.ContainsFunc(b.MethodTypes, holdsCardNumber) {
 		return refusal{Code: codeCardDataRefused, Field: "payment_method_types"}
 	}
-	for name, value := range b.Metadata {
+	return refuseCardsInMetadata(b.Metadata)
+}
+
+func refuseCardsInMetadata(metadata map[string]string) error {
+	for name, value := range metadata {
 		if holdsCardNumber(name) {
 			return refusal{Code: codeCardDataRefused, Field: "metadata"}
 		}

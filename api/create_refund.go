@@ -79,6 +79,9 @@ func parseRefund(payment payments.PaymentID, body []byte) (payments.RefundComman
 	if err := refuseCardNumbers(map[string]*string{"reference": sent.Reference, "reason": sent.Reason}); err != nil {
 		return payments.RefundCommand{}, err
 	}
+	if err := refuseCardsInMetadata(sent.Metadata); err != nil {
+		return payments.RefundCommand{}, err
+	}
 	if err := refusePart(sent.Amount, sent.Reference); err != nil {
 		return payments.RefundCommand{}, err
 	}

@@ -43,6 +43,14 @@ func TestAKeyIsOfItsOperationAndPayment(t *testing.T) {
 	require.Equal(t, open[2].ID, canceled.Payment(t).ID)
 	require.Equal(t, payments.StatusCanceled, canceled.Payment(t).Status)
 
+	hold := s.Create("K-5", system.With(system.Order("order-5", 1000), "capture_method", "manual")).Payment(t)
+	captured := post(hold, "capture", map[string]any{})
+	require.Equal(t, payments.StatusSucceeded, captured.Payment(t).Status)
+	refunded := post(hold, "refunds", map[string]any{})
+	require.Equal(t, http.StatusCreated, refunded.Status, "%s", refunded.Body)
+	require.False(t, refunded.Replayed())
+	require.Equal(t, "key_reused", post(confirmed.Payment(t), "refunds", map[string]any{}).Problem(t).Code)
+
 	again := s.Create("K", system.With(system.Order("order K", 1000), "payment_method", nil))
 	require.True(t, again.Replayed())
 	require.Equal(t, payments.StatusRequiresPaymentMethod, again.Payment(t).Status, "what the create was answered with")
