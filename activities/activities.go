@@ -18,6 +18,7 @@ import (
 type Waker interface {
 	Wake(ctx context.Context, payment payments.PaymentID) error
 	WakeRefund(ctx context.Context, payment payments.PaymentID, refund payments.RefundID) error
+	WakePayout(ctx context.Context, payout payments.PayoutID) error
 }
 
 // Activities are the acts, with what they need. Every exported field is required.

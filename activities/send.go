@@ -39,6 +39,7 @@ type sent struct {
 	answer  *stripeapi.Receipt // a 2xx
 	intent  *stripeapi.Intent  // what it brought, of a call about an intent
 	refund  *stripeapi.Refund  // the same, of one about a refund
+	payout  *stripeapi.Payout  // or about a payout
 	refusal *stripeapi.Error   // a decline or a definite refusal
 	look    bool               // nothing is to be sent before Stripe was read
 }
@@ -143,6 +144,10 @@ func (a *Activities) sendTo(ctx context.Context, credentials stripeapi.Credentia
 	if call.Operation == payments.OperationRefund {
 		answer, err := a.Stripe.SendRefund(ctx, credentials, request)
 		return sent{call: call, answer: &answer.Receipt, refund: &answer.Refund}, err
+	}
+	if call.Operation == payments.OperationPayout {
+		answer, err := a.Stripe.SendPayout(ctx, credentials, request)
+		return sent{call: call, answer: &answer.Receipt, payout: &answer.Payout}, err
 	}
 	answer, err := a.Stripe.Send(ctx, credentials, request)
 	return sent{call: call, answer: &answer.Receipt, intent: &answer.Intent}, err

@@ -6,6 +6,7 @@ func (c code) advice() string {
 		codeUnauthorized:     "Send Authorization: Bearer and an API key of the tenant.",
 		codePaymentNotFound:  "No payment of this tenant has this id.",
 		codeRefundNotFound:   "No refund of this tenant has this id.",
+		codePayoutNotFound:   "No payout of this tenant has this id.",
 		codeRouteNotFound:    "The operations are in /openapi.json.",
 		codeMethodNotAllowed: "The methods of this path are in Allow.",
 		codeUnavailable:      "Repeat the request as it is, after Retry-After.",

@@ -94,6 +94,7 @@ func answerCases() map[string]func(*scene) {
 	}
 	maps.Copy(cases, captureCases())
 	maps.Copy(cases, refundCases())
+	maps.Copy(cases, payoutCases())
 	return cases
 }
 
@@ -111,6 +112,8 @@ func (s *scene) base() {
 		s.about(s.pay(map[string]any{"payment_method": nil}).ID)
 	case "get_payment", "payment_timeline":
 		s.about(s.pay(map[string]any{"payment_method": nil}).ID)
+	case "create_payout", "get_payout", "list_payouts":
+		s.baseOfPayouts()
 	default:
 		s.baseOfMoney()
 	}
@@ -177,7 +180,7 @@ func (s *scene) otherContent() {
 		s.body = `{"cancellation_reason":"duplicate"}`
 	case "capture_payment":
 		s.body = strings.Replace(s.body, "300", "200", 1)
-	case "create_refund":
+	case "create_refund", "create_payout":
 		s.body = strings.Replace(s.body, "300", "200", 1)
 	}
 }
@@ -203,7 +206,7 @@ func (s *scene) whileHeld(first *scene) {
 	ctx := context.WithoutCancel(s.t.Context())
 	path := map[string]string{
 		"create_payment": "/v1/payment_intents", "confirm_payment": "/v1/payment_intents/*/confirm", "cancel_payment": "/v1/payment_intents/*/cancel",
-		"capture_payment": "/v1/payment_intents/*/capture", "create_refund": "/v1/refunds",
+		"capture_payment": "/v1/payment_intents/*/capture", "create_refund": "/v1/refunds", "create_payout": "/v1/payouts",
 	}[s.operation]
 	hold, err := s.system.Twin.Hold(ctx, control.Hold{Method: http.MethodPost, Path: path, Point: control.BeforeEffect})
 	require.NoError(s.t, err)
@@ -265,7 +268,7 @@ func (s *scene) atAFaultyDoor() {
 	owner, err := pgx.Connect(s.t.Context(), d.db.OwnerURL)
 	require.NoError(s.t, err)
 	defer owner.Close(s.t.Context())
-	for _, table := range []string{"payments", "refunds"} {
+	for _, table := range []string{"payments", "refunds", "payouts"} {
 		_, err = owner.Exec(s.t.Context(), `ALTER TABLE payonce.`+table+` RENAME TO lost_`+table)
 		require.NoError(s.t, err)
 	}

@@ -31,6 +31,9 @@ type CommandBoundary interface {
 	ClaimCancel(ctx context.Context, asking boundaries.Asking, command payments.CancelCommand) (boundaries.Claim, error)
 	ClaimRefund(ctx context.Context, asking boundaries.Asking, command payments.RefundCommand) (boundaries.Claim, error)
 
+	// ClaimPayout claims a payout. It returns *boundaries.ConflictError when its reference is taken, and when there is less to pay out.
+	ClaimPayout(ctx context.Context, asking boundaries.Asking, command payments.PayoutCommand) (boundaries.Claim, error)
+
 	// Await calls begin, which sets going what was claimed, and waits for its outcome. When the context ends first, the answer is nil.
 	Await(ctx context.Context, claim boundaries.Claim, begin func()) (*boundaries.Answer, error)
 

@@ -178,6 +178,9 @@ func (a *api) await(w http.ResponseWriter, r *http.Request, claim boundaries.Cla
 		return fmt.Errorf("await the outcome: %w", err)
 	}
 	setRetryAfter(w, unsettledRetryAfter)
+	if claim.Operation == payments.OperationPayout {
+		return a.showClaimedPayout(w, r, claim, http.StatusAccepted)
+	}
 	return a.showClaimed(w, r, claim, http.StatusAccepted)
 }
 
@@ -211,6 +214,9 @@ func (a *api) replay(w http.ResponseWriter, r *http.Request, claim boundaries.Cl
 		send(w, claim.Payment, claim.Answer)
 		return nil
 	}
+	if claim.Operation == payments.OperationPayout {
+		return a.showClaimedPayout(w, r, claim, http.StatusOK)
+	}
 	if claim.Operation == payments.OperationRefund {
 		return a.showClaimed(w, r, claim, http.StatusOK)
 	}
@@ -219,7 +225,7 @@ func (a *api) replay(w http.ResponseWriter, r *http.Request, claim boundaries.Cl
 
 // send sends a stored answer as it is. A refusal says beside it where the payment is, as every refusal does.
 func send(w http.ResponseWriter, payment payments.PaymentID, answer *boundaries.Answer) {
-	if answer.Code >= http.StatusBadRequest {
+	if answer.Code >= http.StatusBadRequest && payment != (payments.PaymentID{}) {
 		w.Header().Set("Location", location(payment))
 	}
 	contentType := "application/json"

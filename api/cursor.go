@@ -16,6 +16,7 @@ import (
 const (
 	cursorPayments byte = 1
 	cursorTimeline byte = 2
+	cursorPayouts  byte = 3
 )
 
 // cursorAt is the size of a cursor's beginning: its kind and a time.
@@ -50,6 +51,21 @@ func readPaymentCursor(text string) (*paymentstore.Position, error) {
 		return nil, cursorInvalid()
 	}
 	return &paymentstore.Position{CreatedAt: at, ID: payments.PaymentID{UUID: id}}, nil
+}
+
+// payoutCursor is the cursor of the page that follows the payout.
+func payoutCursor(payout payments.Payout) string {
+	return writeCursor(cursorPayouts, payout.CreatedAt, payout.ID.UUID[:])
+}
+
+// readPayoutCursor reads the cursor of a list of payouts.
+func readPayoutCursor(text string) (*paymentstore.PayoutPosition, error) {
+	at, tie, ok := readCursor(cursorPayouts, text)
+	id, err := uuid.FromBytes(tie)
+	if !ok || err != nil || !storable(at) {
+		return nil, cursorInvalid()
+	}
+	return &paymentstore.PayoutPosition{CreatedAt: at, ID: payments.PayoutID{UUID: id}}, nil
 }
 
 // stepCursor is the cursor of the page that follows the step.

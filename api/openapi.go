@@ -70,7 +70,7 @@ func (a *api) mount(mux *http.ServeMux) {
 // letAnswersGrow takes back that objects have no further members, which holds for commands alone.
 func letAnswersGrow(schemas huma.Registry) {
 	commands := []reflect.Type{reflect.TypeFor[createBody](), reflect.TypeFor[confirmBody](), reflect.TypeFor[cancelBody](), reflect.TypeFor[captureBody](),
-		reflect.TypeFor[refundBody]()}
+		reflect.TypeFor[refundBody](), reflect.TypeFor[payoutBody]()}
 	for name, schema := range schemas.Map() {
 		if !slices.Contains(commands, schemas.TypeFromRef("#/components/schemas/"+name)) {
 			schema.AdditionalProperties = nil
@@ -86,11 +86,14 @@ func (a *api) operations(schemas huma.Registry) []operation {
 		{describeCapturePayment(schemas), tenants.ScopeWrite, a.capturePayment},
 		{describeCancelPayment(schemas), tenants.ScopeWrite, a.cancelPayment},
 		{describeCreateRefund(schemas), tenants.ScopeWrite, a.createRefund},
+		{describeCreatePayout(schemas), tenants.ScopeWrite, a.createPayout},
 		{describeListPayments(schemas), tenants.ScopeRead, a.listPayments},
 		{describeGetPayment(schemas), tenants.ScopeRead, a.getPayment},
 		{describeTimeline(schemas), tenants.ScopeRead, a.showTimeline},
 		{describeListRefunds(schemas), tenants.ScopeRead, a.listRefunds},
 		{describeGetRefund(schemas), tenants.ScopeRead, a.getRefund},
+		{describeListPayouts(schemas), tenants.ScopeRead, a.listPayouts},
+		{describeGetPayout(schemas), tenants.ScopeRead, a.getPayout},
 		{describeHealth(), "", a.health},
 		{describeReady(schemas), "", a.ready},
 	}

@@ -46,6 +46,7 @@ const (
 	codeForbiddenScope       code = "forbidden_scope"
 	codePaymentNotFound      code = "payment_not_found"
 	codeRefundNotFound       code = "refund_not_found"
+	codePayoutNotFound       code = "payout_not_found"
 	codeRouteNotFound        code = "route_not_found"
 	codeMethodNotAllowed     code = "method_not_allowed"
 	codeBodyTooSlow          code = "body_too_slow"
@@ -79,7 +80,7 @@ func (c code) status() int {
 		return http.StatusUnauthorized
 	case codeForbiddenScope:
 		return http.StatusForbidden
-	case codePaymentNotFound, codeRefundNotFound, codeRouteNotFound:
+	case codePaymentNotFound, codeRefundNotFound, codePayoutNotFound, codeRouteNotFound:
 		return http.StatusNotFound
 	case codeMethodNotAllowed:
 		return http.StatusMethodNotAllowed
@@ -140,6 +141,8 @@ func refusalOf(err error) refusal {
 		return refusal{Code: codePaymentNotFound}
 	case errors.Is(err, paymentstore.ErrNoRefund):
 		return refusal{Code: codeRefundNotFound}
+	case errors.Is(err, paymentstore.ErrNoPayout):
+		return refusal{Code: codePayoutNotFound}
 	case outage.Is(err):
 		return refusal{Code: codeUnavailable, RetryAfter: unavailableRetryAfter}
 	default:
@@ -162,6 +165,7 @@ func (c code) title() string {
 		codeForbiddenScope:    "The API key lacks the scope of this operation",
 		codePaymentNotFound:   "There is no such payment",
 		codeRefundNotFound:    "There is no such refund",
+		codePayoutNotFound:    "There is no such payout",
 		codeInProgress:        "The same command is being processed",
 		codeKeyReused:         "The Idempotency-Key was used for another command",
 		codeReferenceConflict: "The reference is taken by another command, or its attempt is still open",

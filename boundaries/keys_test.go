@@ -60,6 +60,7 @@ func TestDerivedKeysAreWireFormat(t *testing.T) {
 		"posting: fx":                   string(boundaries.FXPostingKey("txn_1")),
 		"posting: payout out":           string(boundaries.PayoutOutPostingKey(endpoint)),
 		"posting: payout back":          string(boundaries.PayoutBackPostingKey(endpoint)),
+		"payout made elsewhere":         boundaries.ExternalPayoutID(tenant, payments.Account{ID: "acct_merchant"}, "po_1").String(),
 		"refund made elsewhere":         boundaries.ExternalRefundID(tenant, payments.Account{ID: "acct_merchant"}, "re_1").String(),
 		"dispute":                       boundaries.DisputeID(tenant, payments.Account{ID: "acct_merchant"}, "dp_1").String(),
 		"dispute, live":                 boundaries.DisputeID(tenant, payments.Account{ID: "acct_merchant", Livemode: true}, "dp_1").String(),

@@ -74,8 +74,8 @@ func NewCalls(pool *pgxpool.Pool, sealer *seal.Sealer, durations timing.Timing) 
 type Freeze struct {
 	Key     ProviderKey
 	Record  payments.RecordID
-	Payment payments.PaymentID
-	Owner   string // the workflow: another try of it re-enters at once
+	Payment payments.PaymentID // zero: the call is about none
+	Owner   string             // the workflow: another try of it re-enters at once
 	Account payments.Account
 	Path    string
 	Body    []byte
@@ -121,7 +121,7 @@ func (c *Calls) QueueBegin(batch *pgx.Batch, freeze Freeze, call *Call) error {
 	*call = Call{Operation: freeze.Key.Operation}
 	batch.Queue(beginCall,
 		freeze.Record.UUID, freeze.Owner, c.timing.Lease, freeze.Key.IdempotencyKey(), freeze.Key.Tenant.UUID, // 1-5
-		freeze.Payment.UUID, freeze.Key.ResourceKind, freeze.Key.ResourceID, freeze.Key.Operation, freeze.Key.Attempt, // 6-10
+		paymentOf(freeze.Payment), freeze.Key.ResourceKind, freeze.Key.ResourceID, freeze.Key.Operation, freeze.Key.Attempt, // 6-10
 		freeze.Key.Generation, freeze.Path, sealed, sum[:], freeze.Version, freeze.Account.ID, freeze.Account.Livemode, // 11-17
 		c.timing.BlindResend, // 18
 	).QueryRow(func(row pgx.Row) error {

@@ -48,4 +48,5 @@ const (
 	MetadataPayment = MetadataPrefix + "payment"
 	MetadataTenant  = MetadataPrefix + "tenant"
 	MetadataRefund  = MetadataPrefix + "refund" // on a refund
+	MetadataPayout  = MetadataPrefix + "payout" // on a payout
 )

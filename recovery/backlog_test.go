@@ -31,6 +31,10 @@ func (w *woken) WakeRefund(ctx context.Context, payment payments.PaymentID, _ pa
 	return w.Wake(ctx, payment)
 }
 
+func (w *woken) WakePayout(ctx context.Context, _ payments.PayoutID) error {
+	return w.Wake(ctx, payments.PaymentID{})
+}
+
 // A backlog is woken a few commands at a time, and leaves room for those that come now; it never stands still for them.
 func TestABacklogLeavesRoomForWhoComesNow(t *testing.T) {
 	t.Parallel()

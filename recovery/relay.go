@@ -51,6 +51,7 @@ type Waker interface {
 	Start(ctx context.Context, payment payments.PaymentID) error
 	Wake(ctx context.Context, payment payments.PaymentID) error
 	WakeRefund(ctx context.Context, payment payments.PaymentID, refund payments.RefundID) error
+	WakePayout(ctx context.Context, payout payments.PayoutID) error
 }
 
 // Behind tells whether a backlog waits for those under way: then each that ends is to be followed by another round.
@@ -58,7 +59,7 @@ func (r *Relay) Behind() bool { return r.behind.Load() }
 
 type dueCommand struct {
 	Record    uuid.UUID
-	Payment   uuid.UUID
+	Payment   uuid.UUID // nil UUID: the command is about none
 	Operation payments.Operation
 	Late      bool
 	Settled   bool // its payment ended without the workflow, which is to learn of it once
@@ -121,7 +122,8 @@ func (r *Relay) take(ctx context.Context) ([]dueCommand, error) {
 		UPDATE payonce.idempotency_records r
 		SET wakes = wakes + 1, next_wake_at = at.now + least($1::interval * power(2, least(wakes, 20)), $2::interval)
 		FROM at WHERE id IN (SELECT id FROM fresh UNION ALL SELECT id FROM again UNION ALL SELECT id FROM late)
-		RETURNING id, payment, operation, coalesce(not_after <= at.now, false), status = 'completed', wakes = 1, resource_kind, resource_id`,
+		RETURNING id, coalesce(payment, '00000000-0000-0000-0000-000000000000'::uuid), operation, coalesce(not_after <= at.now, false),
+		          status = 'completed', wakes = 1, resource_kind, resource_id`,
 		r.Timing.WakeAfter, r.Timing.WakeMaximum, fresh, again, relayBatch, room)
 	if err != nil {
 		return nil, fmt.Errorf("take due commands: %w", err)
@@ -179,6 +181,9 @@ func (r *Relay) wake(ctx context.Context, payment payments.PaymentID, command du
 	if command.Kind == boundaries.ResourceRefund {
 		return r.Waker.WakeRefund(ctx, payment, payments.RefundID{UUID: command.Resource})
 	}
+	if command.Kind == boundaries.ResourcePayout {
+		return r.Waker.WakePayout(ctx, payments.PayoutID{UUID: command.Resource})
+	}
 	if command.First && command.Operation == payments.OperationCreate && !command.Settled {
 		return r.Waker.Start(ctx, payment)
 	}
@@ -188,7 +193,7 @@ func (r *Relay) wake(ctx context.Context, payment payments.PaymentID, command du
 func (r *Relay) wakeOne(ctx context.Context, command dueCommand) error {
 	payment := payments.PaymentID{UUID: command.Payment}
 	woken := r.wake(ctx, payment, command)
-	if errors.Is(woken, workflows.ErrOver) && !command.Settled {
+	if errors.Is(woken, workflows.ErrOver) && !command.Settled && command.Kind != boundaries.ResourcePayout {
 		_, err := r.Activities.Decide(ctx, payment)
 		return err
 	}

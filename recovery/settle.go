@@ -1,6 +1,7 @@
 package recovery
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,14 +29,14 @@ type namedEvent struct {
 	said stripeapi.Event
 }
 
-// read reads a stored event; one that names no payment intent, or that nobody can read, is closed, and the result is nil.
+// read reads a stored event; one that names neither payment intent nor payout, or that nobody can read, is closed, and the result is nil.
 func (a *Applier) read(ctx context.Context, stored storedEvent) (*namedEvent, error) {
 	event, err := stripeapi.ParseEvent(stored.Body, stored.account())
 	switch {
 	case err != nil:
 		a.Log.Error("an event cannot be read: quarantined", "event", stored.EventID, "type", stored.Type, "error", err)
 		return nil, a.close(ctx, stored, eventQuarantined, "unreadable: "+err.Error())
-	case event.IntentID == "":
+	case event.IntentID == "" && event.Kind != kindPayout:
 		return nil, a.close(ctx, stored, eventIgnored, "names no payment intent")
 	default:
 		return &namedEvent{stored, event}, nil
@@ -51,7 +52,7 @@ func byIntent(events []namedEvent) [][]namedEvent {
 	var parts [][]namedEvent
 	at := map[intent]int{}
 	for _, event := range events {
-		of := intent{event.account(), event.said.IntentID}
+		of := intent{event.account(), cmp.Or(event.said.IntentID, event.said.Object)} // a payout names no intent
 		if _, known := at[of]; !known {
 			at[of], parts = len(parts), append(parts, nil)
 		}
@@ -72,6 +73,9 @@ func (e namedEvent) absorbing() int {
 
 // settle applies events of one intent to its payment, in one transaction, or parks them, or says why they are nobody's.
 func (a *Applier) settle(ctx context.Context, events []namedEvent) error {
+	if events[0].said.Kind == kindPayout {
+		return a.settlePayouts(ctx, events)
+	}
 	payment, err := a.match(ctx, events)
 	if err != nil && !errors.Is(err, paymentstore.ErrNotFound) {
 		return err

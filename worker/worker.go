@@ -19,6 +19,7 @@ import (
 func Register(registry worker.Registry, acts *activities.Activities) {
 	registry.RegisterWorkflowWithOptions(workflows.Payment, workflow.RegisterOptions{Name: workflows.NamePayment})
 	registry.RegisterWorkflowWithOptions(workflows.Refund, workflow.RegisterOptions{Name: workflows.NameRefund})
+	registry.RegisterWorkflowWithOptions(workflows.Payout, workflow.RegisterOptions{Name: workflows.NamePayout})
 	for name, act := range map[string]any{
 		workflows.NameCreateIntent: acts.CreateIntent,
 		workflows.NameConfirm:      acts.ConfirmIntent,
@@ -27,6 +28,8 @@ func Register(registry worker.Registry, acts *activities.Activities) {
 		workflows.NameReadPayment:  acts.ReadPayment,
 		workflows.NameCreateRefund: acts.CreateRefund,
 		workflows.NameReadRefund:   acts.ReadRefund,
+		workflows.NameCreatePayout: acts.CreatePayout,
+		workflows.NameReadPayout:   acts.ReadPayout,
 	} {
 		registry.RegisterActivityWithOptions(act, activity.RegisterOptions{Name: name})
 	}

@@ -34,7 +34,8 @@ func TestRegisteredNamesArePinned(t *testing.T) {
 	worker.Register(&registered, &activities.Activities{})
 	sort.Strings(registered.registered)
 	require.Equal(t, []string{
-		"activity CancelIntent", "activity CaptureIntent", "activity ConfirmIntent", "activity CreateIntent", "activity CreateRefund",
-		"activity ReadPayment", "activity ReadRefund", "workflow Payment", "workflow Refund",
+		"activity CancelIntent", "activity CaptureIntent", "activity ConfirmIntent", "activity CreateIntent", "activity CreatePayout",
+		"activity CreateRefund",
+		"activity ReadPayment", "activity ReadPayout", "activity ReadRefund", "workflow Payment", "workflow Payout", "workflow Refund",
 	}, registered.registered)
 }

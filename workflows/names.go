@@ -11,6 +11,9 @@ const (
 	NameRefund       = "Refund"
 	NameCreateRefund = "CreateRefund"
 	NameReadRefund   = "ReadRefund"
+	NamePayout       = "Payout"
+	NameCreatePayout = "CreatePayout"
+	NameReadPayout   = "ReadPayout"
 	SignalWake       = "wake"
 )
 

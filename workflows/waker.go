@@ -62,6 +62,16 @@ func (w *Waker) WakeRefund(ctx context.Context, payment payments.PaymentID, refu
 	return w.ended(err)
 }
 
+// WakePayout signals the payout's workflow and starts it if it is not there. It returns ErrOver when the workflow has completed.
+func (w *Waker) WakePayout(ctx context.Context, payout payments.PayoutID) error {
+	ctx, cancel := context.WithTimeout(ctx, w.Timing.WorkflowTask)
+	defer cancel()
+	id := boundaries.PayoutWorkflowID(payout)
+	_, err := w.Client.SignalWithStartWorkflow(ctx, id, SignalWake, nil, w.options(id),
+		NamePayout, PayoutInput{Version: 1, Payout: payout, Tries: w.tries()})
+	return w.ended(err)
+}
+
 func (w *Waker) options(id string) client.StartWorkflowOptions {
 	return client.StartWorkflowOptions{
 		ID:                       id,

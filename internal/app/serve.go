@@ -52,6 +52,9 @@ func (w apiWaker) Wake(ctx context.Context, claim boundaries.Claim) error {
 	if refund, err := w.refund(waking, claim); refund != nil || err != nil {
 		return errors.Join(err, w.wakeRefund(waking, refund))
 	}
+	if claim.Operation == payments.OperationPayout {
+		return w.wakePayout(waking, claim)
+	}
 	woken := workflows.ErrOver
 	switch {
 	case claim.Operation == payments.OperationCreate:
@@ -83,6 +86,18 @@ func (w apiWaker) wakeRefund(ctx context.Context, refund *payments.Refund) error
 		return nil
 	}
 	err := w.wake(func() error { return w.app.waker.WakeRefund(ctx, refund.Payment, refund.ID) })
+	if errors.Is(err, workflows.ErrOver) {
+		return nil // it has its outcome
+	}
+	return err
+}
+
+func (w apiWaker) wakePayout(ctx context.Context, claim boundaries.Claim) error {
+	payout, err := paymentstore.PayoutOf(ctx, w.app.Tenant, claim.Record)
+	if err != nil {
+		return err
+	}
+	err = w.wake(func() error { return w.app.waker.WakePayout(ctx, payout.ID) })
 	if errors.Is(err, workflows.ErrOver) {
 		return nil // it has its outcome
 	}

@@ -111,6 +111,7 @@ func (a *App) loops(state *temporal) []recovery.Loop {
 		{Name: "poller", Every: durations.LoopEvery, Work: poller.Poll, Log: a.Log},
 		{Name: "dispute poller", Every: durations.LoopEvery, Work: poller.PollDisputes, Log: a.Log},
 		{Name: "refund poller", Every: durations.LoopEvery, Work: poller.PollRefunds, Log: a.Log},
+		{Name: "payout poller", Every: durations.LoopEvery, Work: poller.PollPayouts, Log: a.Log},
 		{Name: "abandoner", Every: durations.LoopEvery, Work: abandoner.Abandon, Log: a.Log},
 		{Name: "holder", Every: durations.LoopEvery, Work: holder.SeeTo, Log: a.Log},
 		{Name: "fees", Every: durations.FeesEvery, Work: fees.Collect, Log: a.Log},

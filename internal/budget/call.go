@@ -19,6 +19,10 @@ const (
 
 	ReadDispute      Endpoint = "read dispute"
 	ListTransactions Endpoint = "transactions"
+
+	CreatePayout Endpoint = "payout"
+	ReadPayout   Endpoint = "read payout"
+	ListPayouts  Endpoint = "list payouts"
 )
 
 // EndpointOf is the endpoint that an operation's call goes to.
@@ -34,6 +38,8 @@ func EndpointOf(operation payments.Operation) Endpoint {
 		return CaptureIntent
 	case payments.OperationRefund:
 		return CreateRefund
+	case payments.OperationPayout:
+		return CreatePayout
 	default:
 		return Endpoint(operation)
 	}

@@ -56,6 +56,18 @@ func QueueKeyOf(batch *pgx.Batch, payment payments.PaymentID, into *KeyOfPayment
 	})
 }
 
+// QueueKeyOfAccount queues the reading of the secret key of an account. For the system role.
+func QueueKeyOfAccount(batch *pgx.Batch, account payments.Account, into *KeyOfPayment) {
+	batch.Queue(`SELECT secret_key, stopped_reason IS NOT NULL, true FROM payonce.provider_accounts
+		WHERE provider = 'stripe' AND account = $1 AND livemode = $2`, account.ID, account.Livemode).QueryRow(func(row pgx.Row) error {
+		err := row.Scan(&into.sealed, &into.stopped, &into.found)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		return err
+	})
+}
+
 // Open is the key that was read, or ErrAccountStopped, or ErrNotFound.
 func (k KeyOfPayment) Open(sealer *seal.Sealer) (string, error) {
 	switch {
