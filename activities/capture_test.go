@@ -168,3 +168,25 @@ func TestAHoldThatRunsOutIsSeenTo(t *testing.T) {
 		})
 	}
 }
+
+// While a capture is open another is refused: which of two the total came from nobody could say.
+func TestOneCaptureIsOpenAtATime(t *testing.T) {
+	t.Parallel()
+	s := system.Start(t, system.Unhurried)
+	held := authorise(t, s, system.With(hold("order-1", 1000), "multicapture", true))
+	stopped, err := s.Twin.Hold(t.Context(), control.Hold{Method: http.MethodPost, Path: captures, Point: control.BeforeEffect, Times: 1})
+	require.NoError(t, err)
+	first, err := s.Post(t.Context(), s.APIKey, "/v1/payments/"+held.ID.String()+"/capture", "C1",
+		map[string]any{"amount": 300, "reference": "parcel-1", "final": false}, "wait=0")
+	require.NoError(t, err)
+	require.Equal(t, http.StatusAccepted, first.Status, "%s", first.Body)
+	another := map[string]any{"amount": 400, "reference": "parcel-2", "final": false}
+	require.Equal(t, "reference_conflict", post(t, s, held.ID, "capture", "C2", another).Problem(t).Code)
+	_, err = s.Twin.Held(t.Context(), 1)
+	require.NoError(t, err)
+	require.NoError(t, s.Twin.Release(t.Context(), stopped.ID))
+	require.Equal(t, http.StatusOK, post(t, s, held.ID, "capture", "C1", map[string]any{"amount": 300, "reference": "parcel-1", "final": false}).Status)
+	require.Equal(t, http.StatusOK, post(t, s, held.ID, "capture", "C2", another).Status)
+	s.Settle()
+	require.Equal(t, int64(700), s.Payment(held.ID).AmountCaptured)
+}

@@ -66,7 +66,9 @@ func newStory(t *testing.T, s *system.System, seed uint64) *story {
 	return st
 }
 
-func (st *story) tell(format string, what ...any) { st.told = append(st.told, fmt.Sprintf(format, what...)) }
+func (st *story) tell(format string, what ...any) {
+	st.told = append(st.told, fmt.Sprintf(format, what...))
+}
 
 // run lets eight things befall the payment.
 func (st *story) run() {

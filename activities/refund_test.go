@@ -288,3 +288,29 @@ func TestTheChargeThatSucceededIsGivenBack(t *testing.T) {
 	s.Settle()
 	require.Equal(t, back(1000), s.Positions(declined.ID))
 }
+
+// Refunds of one payment are asked for one after the other, so that the list of them tells which is missing; the second is accepted meanwhile.
+func TestRefundsOfAPaymentGoOneAfterTheOther(t *testing.T) {
+	t.Parallel()
+	s := system.Start(t, system.Unhurried)
+	payment := paid(t, s, 1000)
+	stopped, err := s.Twin.Hold(t.Context(), control.Hold{Method: http.MethodPost, Path: refunds, Point: control.BeforeEffect, Times: 1})
+	require.NoError(t, err)
+	ask := func(key string, wait string) system.Answer {
+		answer, err := s.Post(t.Context(), s.APIKey, "/v1/payments/"+payment.ID.String()+"/refunds", key, part(300, key), wait)
+		require.NoError(t, err)
+		return answer
+	}
+	require.Equal(t, http.StatusAccepted, ask("R1", "wait=0").Status)
+	_, err = s.Twin.Held(t.Context(), 1)
+	require.NoError(t, err)
+	second := ask("R2", "wait=2")
+	require.Equal(t, http.StatusAccepted, second.Status, "%s", second.Body)
+	require.Contains(t, second.Header.Get("Location"), "/v1/refunds/")
+	require.Len(t, s.Requests(http.MethodPost, refunds), 1, "the first has no answer yet")
+	require.NoError(t, s.Twin.Release(t.Context(), stopped.ID))
+	refundOf(t, ask("R1", "wait=20"))
+	refundOf(t, ask("R2", "wait=20"))
+	s.Settle()
+	require.Equal(t, back(600), s.Positions(payment.ID))
+}
