@@ -23,6 +23,8 @@ type Outcome struct {
 	AtOnce     int // submits at the same time under one key
 	FreshKeys  int // further keys that named the same payment
 	GaveUp     int // submits that the client gave up on purpose
+	Further    int // captures, cancels and refunds asked for, each counted once
+	Repeated   int // further requests for one of them: under the same key, another, or at the same time
 }
 
 // orderWithin bounds one order, restarts of the API and the worker included.
@@ -69,6 +71,9 @@ func buy(ctx context.Context, c *client, order Order) Outcome {
 		b.first(b.submit(ctx, b.key, manner{wait: 0}))
 	default:
 		b.first(b.submit(ctx, b.key, patient()))
+	}
+	if b.outcome.Payment.Status == order.Answered() {
+		b.goOn(ctx)
 	}
 	return b.outcome
 }

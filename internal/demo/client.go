@@ -75,12 +75,22 @@ const longest = 25 * time.Second
 // submit sends a create until it has its outcome: the same key again when there was no answer, while it is in progress and while something is
 // down; sent away with a 202 it looks at the payment until that has an outcome, and then asks for the answer that is stored.
 func (c *client) submit(ctx context.Context, key string, body []byte, how manner) (answer, error) {
+	return c.insist(ctx, "/v1/payments", key, body, how, func(got answer) (time.Duration, error) { return 0, c.follow(ctx, got) })
+}
+
+// further sends a command on a payment until it has its outcome, as submit does; sent away with a 202 it asks again under the same key, which waits.
+func (c *client) further(ctx context.Context, path, key string, body []byte) (answer, error) {
+	return c.insist(ctx, path, key, body, patient(), func(got answer) (time.Duration, error) { return max(got.RetryAfter, backoff(0)), nil })
+}
+
+// insist sends a request under the same key until it has its outcome. away says what is done with a 202, and how long to rest before the next try.
+func (c *client) insist(ctx context.Context, path, key string, body []byte, how manner, away func(answer) (time.Duration, error)) (answer, error) {
 	for try := 0; ; try++ {
 		patience := longest
 		if how.patience != nil {
 			patience = how.patience(try)
 		}
-		got, err := c.create(ctx, key, body, how.wait, patience)
+		got, err := c.post(ctx, path, key, body, how.wait, patience)
 		var pause time.Duration
 		switch {
 		case ctx.Err() != nil:
@@ -96,7 +106,7 @@ func (c *client) submit(ctx context.Context, key string, body []byte, how manner
 			pause = max(got.RetryAfter, backoff(try))
 		case got.Status == http.StatusAccepted:
 			c.sentAway.Add(1)
-			if err := c.follow(ctx, got); err != nil {
+			if pause, err = away(got); err != nil {
 				return got, err
 			}
 		default:
@@ -128,15 +138,16 @@ func (c *client) follow(ctx context.Context, sentAway answer) error {
 	}
 }
 
-// hasOutcome tells whether the payer's attempt is over.
+// hasOutcome tells whether the create has its outcome: the payer's attempt is over, the money is held, or the bank has the debit.
 func hasOutcome(view payments.View) bool {
-	return view.Status.Terminal() || view.Status == payments.StatusRequiresPaymentMethod && view.LastError != nil
+	held := view.Status == payments.StatusRequiresCapture || view.Status == payments.StatusProcessing
+	return view.Status.Terminal() || held || view.Status == payments.StatusRequiresPaymentMethod && view.LastError != nil
 }
 
-func (c *client) create(ctx context.Context, key string, body []byte, wait int, patience time.Duration) (answer, error) {
+func (c *client) post(ctx context.Context, path, key string, body []byte, wait int, patience time.Duration) (answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+"/v1/payments", bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+path, bytes.NewReader(body))
 	if err != nil {
 		return answer{}, err
 	}

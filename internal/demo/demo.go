@@ -116,7 +116,7 @@ func (s *session) prove(ctx context.Context, state devstack.State, log io.Writer
 	return nil
 }
 
-// drive sends the orders under faults, lets everything become quiet and judges.
+// drive sends the orders under faults, lets everything become quiet, then days pass, and judges.
 func (s *session) drive(ctx context.Context) error {
 	if err := plantFaults(ctx, s.stack.Twin, Rules(s.options.Seed, s.run)); err != nil {
 		return err
@@ -137,6 +137,10 @@ func (s *session) drive(ctx context.Context) error {
 		return err
 	}
 	began = s.lap("quiet", began)
+	if err := s.later(ctx, outcomes); err != nil {
+		return err
+	}
+	began = s.lap("days later", began)
 	err = s.judge(ctx, outcomes)
 	s.lap("judgement", began)
 	return err
@@ -177,13 +181,13 @@ func (s *session) traffic(ctx context.Context) ([]Outcome, error) {
 
 // settle waits for quiet, has some events delivered again, and waits once more. What does not become quiet is judged as it is.
 func (s *session) settle(ctx context.Context) (err error) {
-	if err := awaitQuiet(ctx, s.stack, s.out); err != nil {
+	if err := awaitQuiet(ctx, s.stack, s.out, waits{debits: true, holds: true, refunds: true}); err != nil {
 		return s.unquiet(ctx, err)
 	}
 	if s.result.Redelivered, err = redeliver(ctx, s.stack, s.run); err != nil {
 		return err
 	}
-	if err := awaitQuiet(ctx, s.stack, s.out); err != nil {
+	if err := awaitQuiet(ctx, s.stack, s.out, waits{debits: true, holds: true, refunds: true}); err != nil {
 		return s.unquiet(ctx, err)
 	}
 	return nil

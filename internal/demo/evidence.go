@@ -23,6 +23,9 @@ type heldPayment struct {
 	Captured    int64
 	DeclineCode string
 	Review      string
+	Refunded    int64
+	Held        int64
+	Refunds     int // whoever made them, the failed ones included
 }
 
 // twinBook is what the twin's books say of a payment: of all intents that carry its metadata, together.
@@ -32,6 +35,9 @@ type twinBook struct {
 	Declines int
 	Captured int64
 	Currency string
+	Captures int // of holds, by us
+	Refunded int64
+	Refunds  int // of money that was taken, the failed ones included
 }
 
 // evidence is everything that a verdict is made from besides the outcomes: what Postgres, the twin and the receiver hold of the run.
@@ -40,8 +46,8 @@ type evidence struct {
 	books      map[uuid.UUID]twinBook
 	suppressed Suppressed
 	facts      []FactCount
-	journals   int
-	ledger     map[string]int64 // position of stripe:receivable per currency
+	journals   int              // all but those of fees and exchanges, whose time Stripe decides
+	ledger     map[string]int64 // position of stripe:receivable per currency, before fees
 	messages   []MessageCount
 }
 
@@ -95,7 +101,8 @@ func gather(ctx context.Context, stack *devstack.Stack, run int) (evidence, erro
 
 func readPayments(ctx context.Context, stack *devstack.Stack, run int) (map[uuid.UUID]heldPayment, error) {
 	rows, err := query[heldPayment](ctx, stack, `
-		SELECT id, reference, status, stage, amount, currency, amount_captured, coalesce(last_error->>'decline_code', ''), coalesce(review_reason, '')
+		SELECT id, reference, status, stage, amount, currency, amount_captured, coalesce(last_error->>'decline_code', ''), coalesce(review_reason, ''),
+			amount_refunded, amount_held, (SELECT count(*) FROM payonce.refunds f WHERE f.payment = payments.id)
 		FROM payonce.payments WHERE tenant = $1 AND starts_with(reference, $2)`, stack.Tenant.UUID, Prefix(run))
 	held := make(map[uuid.UUID]heldPayment, len(rows))
 	for _, row := range rows {
@@ -128,6 +135,13 @@ func bookByPayment(books []control.Book, held map[uuid.UUID]heldPayment) map[uui
 		sum.Declines += book.ChargesFailed
 		sum.Captured += book.Captured
 		sum.Currency = book.Currency
+		sum.Captures += book.CapturesExecuted
+		sum.Refunded += book.Refunded
+		for _, refund := range book.Refunds {
+			if !refund.Released {
+				sum.Refunds++
+			}
+		}
 		byPayment[id] = sum
 	}
 	return byPayment
@@ -153,7 +167,7 @@ func readLedger(ctx context.Context, stack *devstack.Stack, ids []uuid.UUID, fou
 	positions, err := query[position](ctx, stack, `
 		SELECT e.currency, sum(e.amount)::bigint
 		FROM payonce.ledger_entries e JOIN payonce.ledger_journals j ON j.id = e.journal JOIN payonce.ledger_accounts a ON a.id = e.account
-		WHERE j.payment = ANY($1) AND a.name = 'stripe:receivable' GROUP BY 1`, ids)
+		WHERE j.payment = ANY($1) AND a.name = 'stripe:receivable' AND j.posting_key NOT LIKE ALL (ARRAY['fee/%', 'fx/%']) GROUP BY 1`, ids)
 	if err != nil {
 		return err
 	}
@@ -161,7 +175,8 @@ func readLedger(ctx context.Context, stack *devstack.Stack, ids []uuid.UUID, fou
 	for _, p := range positions {
 		found.ledger[p.Currency] = p.Amount
 	}
-	journals, err := query[struct{ Count int }](ctx, stack, `SELECT count(*) FROM payonce.ledger_journals WHERE payment = ANY($1)`, ids)
+	journals, err := query[struct{ Count int }](ctx, stack, `
+		SELECT count(*) FROM payonce.ledger_journals WHERE payment = ANY($1) AND posting_key NOT LIKE ALL (ARRAY['fee/%', 'fx/%'])`, ids)
 	if err != nil {
 		return err
 	}

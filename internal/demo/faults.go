@@ -12,6 +12,8 @@ import (
 const (
 	createPath  = "/v1/payment_intents"
 	confirmPath = "/v1/payment_intents/*/confirm"
+	capturePath = "/v1/payment_intents/*/capture"
+	refundPath  = "/v1/refunds"
 )
 
 // kindsOfFaults are the kinds that the demo must see fire: all of the twin's but the two that are definite refusals (401 and a 400), after which an
@@ -46,6 +48,11 @@ func Rules(seed int64, run int) []control.Rule {
 		{Fault: control.FaultSlow, Match: post(confirmPath), After: 30 + random.IntN(60), Times: 3, DelayMS: 1000},
 		{Fault: control.FaultSlowBefore, Match: post(confirmPath), Probability: 0.04, DelayMS: 900},
 		{Fault: control.FaultSlowBefore, Match: post(createPath), After: 10 + random.IntN(60), Times: 2, DelayMS: 900},
+		{Fault: control.FaultAnswerLost, Match: post(capturePath), After: random.IntN(8), Times: 3},
+		{Fault: control.FaultErrorAfter, Match: post(capturePath), After: 10 + random.IntN(5), Times: 1},
+		{Fault: control.FaultAnswerLost, Match: post(refundPath), After: random.IntN(8), Times: 3},
+		{Fault: control.FaultErrorAfter, Match: post(refundPath), After: 12 + random.IntN(5), Times: 1},
+		{Fault: control.FaultErrorBeforeStored, Match: post(refundPath), After: 18 + random.IntN(5), Times: 1},
 		{Fault: control.FaultDouble, Probability: 0.10},
 		{Fault: control.FaultReorder, Probability: 0.08},
 		{Fault: control.FaultDelay, Probability: 0.08, DelayMS: 500},

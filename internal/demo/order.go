@@ -3,6 +3,7 @@ package demo
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 )
 
@@ -29,19 +30,19 @@ type Order struct {
 	DeclineCode string // expected; empty: the order must be paid
 	RepeatOf    int    // number of the order that it equals in all but reference; 0: none
 	Style       Style
+	Plan        Plan // what becomes of its money; empty: it is taken, and kept
 }
-
-// MustPay tells whether the order must end paid.
-func (o Order) MustPay() bool { return o.DeclineCode == "" }
 
 // Body is the JSON of its create.
 func (o Order) Body() []byte {
-	body, err := json.Marshal(map[string]any{
+	wish := map[string]any{
 		"reference": o.Reference, "amount": o.Amount, "currency": o.Currency, "payment_method": o.Method,
 		"description": "An order of the demo", "metadata": map[string]string{"shop": "demo"},
-	})
+	}
+	maps.Copy(wish, o.Plan.wish(o.Currency))
+	body, err := json.Marshal(wish)
 	if err != nil {
-		panic(err) // strings and a number
+		panic(err) // strings, truths and a number
 	}
 	return body
 }
@@ -77,18 +78,24 @@ func Mix(seed int64, run int) []Order {
 		mixed = append(mixed, o)
 	}
 	paying := []string{"pm_card_visa", "pm_card_visa_debit", "pm_card_mastercard", "pm_card_amex"}
-	currencies := []string{"usd", "eur", "gbp", "jpy"}
-	for _, kind := range mixKinds(random) {
-		o := Order{Amount: 100 + random.Int64N(50_000), Currency: currencies[random.IntN(len(currencies))]}
-		if kind == kindDeclined {
+	currencies := []string{"usd", "eur", "gbp", "jpy", "kwd"}
+	for _, wish := range mixWishes(random) {
+		o := Order{Amount: 100 + random.Int64N(50_000), Currency: currencies[random.IntN(len(currencies))], Plan: wish.plan}
+		if o.Currency == "kwd" {
+			o.Amount *= 10 // its last digit is 0
+		}
+		if wish.plan != "" { // in each third of the amount, which every currency can express
+			o.Amount, o.Currency = 300*(2+random.Int64N(150)), wish.currency
+		}
+		if wish.kind == kindDeclined {
 			refusal := declines()[random.IntN(len(declines()))]
 			o.Method, o.DeclineCode = refusal[0], refusal[1]
 			add(o)
 			continue
 		}
-		o.Method = paying[random.IntN(len(paying))]
+		o.Method = o.Plan.method(o.Currency, paying[random.IntN(len(paying))])
 		add(o)
-		if kind == kindRepeated {
+		if wish.kind == kindRepeated {
 			o.RepeatOf = len(mixed)
 			add(o)
 		}
@@ -107,18 +114,32 @@ const (
 	kindDeclined
 )
 
-func mixKinds(random *rand.Rand) []kind {
-	kinds := make([]kind, orders-repeats)
-	for i := range kinds {
-		switch {
-		case i < declined:
-			kinds[i] = kindDeclined
-		case i < declined+repeats:
-			kinds[i] = kindRepeated
+// wish is what an order is to be.
+type wish struct {
+	kind     kind
+	plan     Plan
+	currency string // of one with a plan
+}
+
+func mixWishes(random *rand.Rand) []wish {
+	wishes := make([]wish, 0, orders-repeats)
+	for _, planned := range Plans() {
+		for i := range planned.Orders {
+			wishes = append(wishes, wish{kindPaid, planned.Plan, planned.Plan.currency(i)})
 		}
 	}
-	random.Shuffle(len(kinds), func(i, j int) { kinds[i], kinds[j] = kinds[j], kinds[i] })
-	return kinds
+	for i := len(wishes); i < orders-repeats; i++ {
+		kind := kindPaid
+		switch left := orders - repeats - i; {
+		case left <= declined:
+			kind = kindDeclined
+		case left <= declined+repeats:
+			kind = kindRepeated
+		}
+		wishes = append(wishes, wish{kind: kind})
+	}
+	random.Shuffle(len(wishes), func(i, j int) { wishes[i], wishes[j] = wishes[j], wishes[i] })
+	return wishes
 }
 
 func mixStyles(random *rand.Rand) []Style {

@@ -12,7 +12,7 @@ func TestMixHasItsHonestRepeatsRightBehindWhatTheyEqual(t *testing.T) {
 	again, refused := 0, 0
 	for i, order := range mixed {
 		require.Equal(t, i+1, order.Number)
-		if !order.MustPay() {
+		if order.Declined() {
 			refused++
 		}
 		if order.RepeatOf == 0 {
@@ -58,4 +58,47 @@ func TestMixIsThatOfItsSeedAndNeverNamesAnOrderOfAnotherRun(t *testing.T) {
 	}
 	require.Len(t, references, orders)
 	require.True(t, differing)
+}
+
+func TestMixHasEveryPlanInTwoNoneAndThreeDecimals(t *testing.T) {
+	for seed := range int64(5) {
+		orders, currencies := map[Plan]int{}, map[Plan]map[string]bool{}
+		for _, order := range Mix(seed, 1) {
+			if currencies[order.Plan] == nil {
+				currencies[order.Plan] = map[string]bool{}
+			}
+			orders[order.Plan]++
+			currencies[order.Plan][order.Currency] = true
+			if order.Plan != "" {
+				require.Zero(t, order.Amount%300)
+			}
+			require.False(t, order.Currency == "kwd" && order.Amount%10 != 0)
+		}
+		for _, planned := range Plans() {
+			require.Equal(t, planned.Orders, orders[planned.Plan], planned.Plan)
+			if planned.Plan == PlanDebit || planned.Plan == PlanDebitRefund {
+				require.Equal(t, map[string]bool{"usd": true, "eur": true}, currencies[planned.Plan])
+				continue
+			}
+			require.Equal(t, map[string]bool{"usd": true, "jpy": true, "kwd": true}, currencies[planned.Plan], planned.Plan)
+		}
+	}
+}
+
+func TestWhatAPlanTakesAndGivesBack(t *testing.T) {
+	for plan, want := range map[Plan]struct {
+		captured, refunded int64
+		journals           int
+	}{
+		"": {900, 0, 1}, PlanCapture: {900, 0, 3}, PlanPart: {600, 0, 4}, PlanParts: {600, 0, 6}, PlanVoid: {0, 0, 2},
+		PlanPolicyCapture: {900, 0, 3}, PlanPolicyVoid: {0, 0, 2}, PlanRefund: {900, 900, 2}, PlanRefundPart: {900, 300, 2},
+		PlanRefundTwice: {900, 600, 3}, PlanRefundFails: {900, 0, 3}, PlanRefundElsewhere: {900, 300, 2}, PlanDebit: {900, 0, 1},
+		PlanDebitRefund: {900, 900, 2},
+	} {
+		order := Order{Amount: 900, Plan: plan}
+		require.Equal(t, want.captured, order.Captured(), plan)
+		require.Equal(t, want.refunded, order.Refunded(), plan)
+		require.Equal(t, want.journals, order.Journals(), plan)
+	}
+	require.Zero(t, Order{Amount: 900, DeclineCode: "lost_card"}.Journals())
 }

@@ -11,6 +11,9 @@ type Result struct {
 	Orders    int     `json:"orders"`
 	Paid      int     `json:"paid"`     // as ordered: one charge of the right amount, in the ledger
 	Declined  int     `json:"declined"` // as ordered: no charge
+	Voided    int     `json:"voided"`   // as ordered: the hold was let go
+	Captures  int     `json:"captures"` // of holds, by us
+	Refunds   int     `json:"refunds"`  // whoever made them
 	Repeats   int     `json:"repeats"`  // honest repeats, equal in all but reference
 	PaidAgain int     `json:"repeats_paid"`
 
@@ -18,6 +21,8 @@ type Result struct {
 	AtOnce     int `json:"concurrent_orders"`
 	FreshKeys  int `json:"fresh_keys"`
 	GaveUp     int `json:"given_up"`
+	Further    int `json:"further_commands"` // captures, cancels and refunds that were asked for
+	Repeated   int `json:"further_repeats"`  // and how often one of them was sent again
 	NoAnswer   int `json:"without_answer"`
 	InProgress int `json:"answered_in_progress"`
 	SentAway   int `json:"answered_202"`
@@ -29,7 +34,9 @@ type Result struct {
 	Receiver    ReceiverCount  `json:"receiver"`
 	Facts       []FactCount    `json:"facts"`
 	Journals    int            `json:"journals"`
+	Effects     int            `json:"effects"` // that must have a journal each: holds, captures, releases, refunds
 	Charges     int            `json:"charges"`
+	Plans       []PlanCount    `json:"plans"`
 	Messages    []MessageCount `json:"messages"`
 	Books       []BookLine     `json:"books"`
 
@@ -54,6 +61,8 @@ type BookLine struct {
 	OurLedger    int64  `json:"our_ledger"`
 	TwinPayments int    `json:"twin_payments"`
 	TwinCaptured int64  `json:"twin_captured"`
+	OurRefunded  int64  `json:"our_refunded"`
+	TwinRefunded int64  `json:"twin_refunded"`
 }
 
 // Check is one of the doctor's.
@@ -84,8 +93,8 @@ func (r *Result) violations() int {
 
 // LastLine is the line that programs read.
 func (r *Result) LastLine() string {
-	return fmt.Sprintf("demo: orders=%d paid=%d faults=%d suppressed_command=%d suppressed_event=%d suppressed_ledger=%d suppressed_notification=%d "+
+	return fmt.Sprintf("demo: orders=%d paid=%d captures=%d refunds=%d faults=%d suppressed_command=%d suppressed_event=%d suppressed_ledger=%d suppressed_notification=%d "+
 		"kills=%d swallowed=%d violations=%d",
-		r.Orders, r.Paid, r.FaultsFired(), r.Suppressed.Command, r.Suppressed.Event, r.Suppressed.Ledger, r.Suppressed.Notification,
+		r.Orders, r.Paid, r.Captures, r.Refunds, r.FaultsFired(), r.Suppressed.Command, r.Suppressed.Event, r.Suppressed.Ledger, r.Suppressed.Notification,
 		len(r.Kills), len(r.Swallowed), r.violations())
 }

@@ -22,18 +22,37 @@ const quietWithin = 60 * time.Second
 type open struct {
 	Commands, Events, Messages, Payments int
 	Deliveries                           int // of the twin
+	Due                                  int // payments whose hold or whose payer's time has run out
+	Debits, Holds, Refunds               int // that wait for days to pass
+}
+
+// waits is what may wait for days to pass while all else is quiet.
+type waits struct{ debits, holds, refunds bool }
+
+// without leaves out what may wait.
+func (o open) without(meanwhile waits) open {
+	if meanwhile.debits {
+		o.Debits = 0
+	}
+	if meanwhile.holds {
+		o.Holds = 0
+	}
+	if meanwhile.refunds {
+		o.Refunds = 0
+	}
+	return o
 }
 
 func (o open) none() bool { return o == open{} }
 
 func (o open) String() string {
-	return fmt.Sprintf("%d commands, %d payments, %d events, %d messages, %d deliveries of the twin",
-		o.Commands, o.Payments, o.Events, o.Messages, o.Deliveries)
+	return fmt.Sprintf("%d commands, %d payments, %d events, %d messages, %d deliveries of the twin, %d due, %d debits, %d holds, %d refunds",
+		o.Commands, o.Payments, o.Events, o.Messages, o.Deliveries, o.Due, o.Debits, o.Holds, o.Refunds)
 }
 
-// awaitQuiet lets the twin deliver what it still holds and waits until no command, payment, event or message is under way. A look that fails is
+// awaitQuiet lets the twin deliver what it still holds and waits until no command, payment, event or message is under way but what may wait. A look that fails is
 // made again within the bound.
-func awaitQuiet(ctx context.Context, stack *devstack.Stack, out io.Writer) error {
+func awaitQuiet(ctx context.Context, stack *devstack.Stack, out io.Writer, meanwhile waits) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, quietWithin, fmt.Errorf("not quiet within %s", quietWithin))
 	defer cancel()
 	told := clock.Wall()
@@ -42,7 +61,7 @@ func awaitQuiet(ctx context.Context, stack *devstack.Stack, out io.Writer) error
 		switch {
 		case ctx.Err() != nil:
 			return errors.Join(fmt.Errorf("%w: still open: %s", context.Cause(ctx), left), err)
-		case err == nil && left.none():
+		case err == nil && left.without(meanwhile).none():
 			quiet++
 		default:
 			quiet = 0
@@ -73,9 +92,12 @@ func readOpen(ctx context.Context, stack *devstack.Stack) (open, error) {
 		SELECT (SELECT count(*) FROM payonce.idempotency_records WHERE tenant = $1 AND status = 'in_progress'),
 		       (SELECT count(*) FROM payonce.provider_events WHERE next_try_at IS NOT NULL),
 		       (SELECT count(*) FROM payonce.notifications WHERE tenant = $1 AND status = 'queued'),
-		       (SELECT count(*) FROM payonce.payments WHERE tenant = $1
-		        AND status NOT IN ('requires_payment_method', 'succeeded', 'failed', 'canceled', 'expired'))`,
-		stack.Tenant.UUID).Scan(&left.Commands, &left.Events, &left.Messages, &left.Payments)
+		       (SELECT count(*) FROM payonce.payments WHERE tenant = $1 AND status IN ('submitted', 'requires_action')),
+		       (SELECT count(*) FROM payonce.payments WHERE tenant = $1 AND (abandon_at <= payonce.clock() OR hold_due_at <= payonce.clock())),
+		       (SELECT count(*) FROM payonce.payments WHERE tenant = $1 AND status = 'processing'),
+		       (SELECT count(*) FROM payonce.payments WHERE tenant = $1 AND status = 'requires_capture'),
+		       (SELECT count(*) FROM payonce.refunds WHERE tenant = $1 AND status NOT IN ('succeeded', 'failed', 'canceled'))`,
+		stack.Tenant.UUID).Scan(&left.Commands, &left.Events, &left.Messages, &left.Payments, &left.Due, &left.Debits, &left.Holds, &left.Refunds)
 	if err != nil {
 		return open{}, fmt.Errorf("read what is open: %w", err)
 	}

@@ -11,7 +11,7 @@ import (
 
 // Print prints the result as tables, with what failed and the last line.
 func (r *Result) Print(out io.Writer) {
-	for _, one := range []table.Writer{r.boundaryTable(), r.factTable(), r.orderTable(), r.bookTable(), r.faultTable(), r.checkTable()} {
+	for _, one := range []table.Writer{r.boundaryTable(), r.factTable(), r.orderTable(), r.planTable(), r.bookTable(), r.faultTable(), r.checkTable()} {
 		fmt.Fprintln(out, one.Render())
 		fmt.Fprintln(out)
 	}
@@ -91,7 +91,8 @@ func (r *Result) orderTable() table.Writer {
 	rows.AppendRows([]table.Row{
 		{"orders", r.Orders, "as a checkout backend wished for them"},
 		{"paid", r.Paid, "each with one charge of its amount"},
-		{"declined", r.Declined, "each without a charge"},
+		{"declined", r.Declined, "each without a charge, and given up a day later"},
+		{"voided", r.Voided, "each with a hold that was let go"},
 		{"honest repeats paid", r.PaidAgain, fmt.Sprintf("of %d, equal to another order in all but reference", r.Repeats)},
 	})
 	rows.AppendSeparator()
@@ -99,6 +100,7 @@ func (r *Result) orderTable() table.Writer {
 		{"duplicate submits", r.Duplicates, "after the answer: replayed byte for byte"},
 		{"orders sent 5 times at once", r.AtOnce, "one payment each, one answer"},
 		{"fresh keys", r.FreshKeys, "for the same order: the same payment"},
+		{"captures, cancels, refunds", r.Further, fmt.Sprintf("asked for, and %d times sent again: one answer each", r.Repeated)},
 		{"given up by the client", r.GaveUp, "and sent again"},
 		{"without an answer", r.NoAnswer, "cut, refused or given up"},
 		{"in progress (409)", r.InProgress, "and sent again"},
@@ -107,7 +109,9 @@ func (r *Result) orderTable() table.Writer {
 	})
 	rows.AppendSeparator()
 	rows.AppendRow(table.Row{"charges at the twin", r.Charges, ""})
-	rows.AppendRow(table.Row{"journals", r.Journals, ""})
+	rows.AppendRow(table.Row{"captures of holds", r.Captures, "at the twin"})
+	rows.AppendRow(table.Row{"refunds", r.Refunds, "at the twin, whoever made them"})
+	rows.AppendRow(table.Row{"journals", r.Journals, fmt.Sprintf("for %d effects, without fees", r.Effects)})
 	for _, message := range r.Messages {
 		rows.AppendRow(table.Row{"messages " + message.Kind, message.Count, message.Status})
 	}
@@ -119,10 +123,20 @@ func (r *Result) orderTable() table.Writer {
 	return rows
 }
 
+func (r *Result) planTable() table.Writer {
+	rows := titled("Holds, captures, refunds and debits", "orders to be", "orders", "as wished for")
+	for _, plan := range r.Plans {
+		rows.AppendRow(table.Row{plan.Plan, plan.Orders, plan.Right})
+	}
+	return rows
+}
+
 func (r *Result) bookTable() table.Writer {
-	rows := titled("The twin's books beside ours, in minor units", "currency", "payments", "captured", "ledger", "twin's payments", "twin's captured")
+	rows := titled("The twin's books beside ours, in minor units",
+		"currency", "payments", "captured", "refunded", "ledger", "twin's payments", "twin's captured", "twin's refunded")
 	for _, line := range r.Books {
-		rows.AppendRow(table.Row{line.Currency, line.OurPayments, line.OurCaptured, line.OurLedger, line.TwinPayments, line.TwinCaptured})
+		rows.AppendRow(table.Row{line.Currency, line.OurPayments, line.OurCaptured, line.OurRefunded, line.OurLedger,
+			line.TwinPayments, line.TwinCaptured, line.TwinRefunded})
 	}
 	return rows
 }

@@ -17,10 +17,12 @@ const (
 	leastDuplicates = 20
 	leastAtOnce     = 10
 	leastFreshKeys  = 15
+	leastRepeated   = 10
 )
 
 // judgeOrders compares every order with its outcome, its payment and its charges.
 func (r *Result) judgeOrders(outcomes []Outcome, found evidence) {
+	r.Plans = Plans()
 	sharedBy := map[uuid.UUID]int{}
 	byReference := map[string]heldPayment{}
 	for _, held := range found.payments {
@@ -29,6 +31,7 @@ func (r *Result) judgeOrders(outcomes []Outcome, found evidence) {
 	for _, outcome := range outcomes {
 		order := outcome.Order
 		r.Orders++
+		r.Effects += order.Journals()
 		r.countStyles(outcome)
 		for _, problem := range outcome.Problems {
 			r.Problems = append(r.Problems, fmt.Sprintf("order %s (%s): %s", order.Reference, order.Style, problem))
@@ -42,13 +45,8 @@ func (r *Result) judgeOrders(outcomes []Outcome, found evidence) {
 			r.Repeats++
 		}
 		switch wrong := wrongWith(order, outcome, held, there, found.books[held.ID]); {
-		case wrong == "" && order.MustPay():
-			r.Paid++
-			if order.RepeatOf != 0 {
-				r.PaidAgain++
-			}
 		case wrong == "":
-			r.Declined++
+			r.countRight(order, found.books[held.ID])
 		case !there || outcome.Payment.ID.UUID == uuid.Nil || order.MustPay() && found.books[held.ID].Charges == 0:
 			r.Swallowed = append(r.Swallowed, fmt.Sprintf("order %s: %s", order.Reference, wrong))
 		default:
@@ -57,10 +55,34 @@ func (r *Result) judgeOrders(outcomes []Outcome, found evidence) {
 	}
 }
 
+// countRight counts an order that came out as it was wished for.
+func (r *Result) countRight(order Order, book twinBook) {
+	switch {
+	case order.Declined():
+		r.Declined++
+	case order.MustPay():
+		r.Paid++
+	default:
+		r.Voided++
+	}
+	if order.RepeatOf != 0 {
+		r.PaidAgain++
+	}
+	r.Captures += book.Captures
+	r.Refunds += book.Refunds
+	for i := range r.Plans {
+		if r.Plans[i].Plan == order.Plan {
+			r.Plans[i].Right++
+		}
+	}
+}
+
 func (r *Result) countStyles(outcome Outcome) {
 	r.Duplicates += outcome.Duplicates
 	r.FreshKeys += outcome.FreshKeys
 	r.GaveUp += outcome.GaveUp
+	r.Further += outcome.Further
+	r.Repeated += outcome.Repeated
 	if outcome.AtOnce > 1 {
 		r.AtOnce++
 	}
@@ -77,28 +99,37 @@ func wrongWith(order Order, outcome Outcome, held heldPayment, there bool, book 
 		return fmt.Sprintf("it was answered with payment %s and is payment %s", outcome.Payment.ID, held.ID)
 	case held.Amount != order.Amount || held.Currency != order.Currency:
 		return fmt.Sprintf("the payment is of %d %s, the order of %d %s", held.Amount, held.Currency, order.Amount, order.Currency)
-	case outcome.Payment.Status != held.Status:
-		return fmt.Sprintf("it was answered with %s and is %s", outcome.Payment.Status, held.Status)
+	case outcome.Payment.Status != order.Answered():
+		return fmt.Sprintf("it was answered with %s, not %s", outcome.Payment.Status, order.Answered())
+	case held.Status != order.Ends() || held.Stage != payments.StageLedgerApplied:
+		return fmt.Sprintf("it must end as %s and is %s, at stage %s", order.Ends(), held.Status, held.Stage)
 	case held.Review != "":
 		return "it waits for a review: " + held.Review
-	case book.Intents != 1:
-		return fmt.Sprintf("the twin has %d open or ended intents of it", book.Intents)
-	case order.MustPay():
-		return wrongWithPaid(order, held, book)
-	default:
+	case order.Declined():
 		return wrongWithDeclined(order, held, book)
+	default:
+		return wrongWithMoney(order, held, book)
 	}
 }
 
-func wrongWithPaid(order Order, held heldPayment, book twinBook) string {
+// wrongWithMoney compares what was taken, held and given back, here and at the twin, with what was wished for.
+func wrongWithMoney(order Order, held heldPayment, book twinBook) string {
+	charges := 0
+	if order.MustPay() {
+		charges = 1
+	}
 	switch {
-	case held.Status != payments.StatusSucceeded || held.Stage != payments.StageLedgerApplied:
-		return fmt.Sprintf("it must be paid and is %s, at stage %s", held.Status, held.Stage)
-	case book.Charges != 1 || book.Captured != order.Amount || book.Currency != order.Currency:
-		return fmt.Sprintf("it must be charged once with %d %s; the twin has %d charges, together %d %s",
-			order.Amount, order.Currency, book.Charges, book.Captured, book.Currency)
-	case held.Captured != order.Amount:
-		return fmt.Sprintf("captured is %d, not %d", held.Captured, order.Amount)
+	case book.Intents != charges || book.Charges > 1 || book.Charges < charges:
+		return fmt.Sprintf("the twin has %d intents and %d charges of it", book.Intents, book.Charges)
+	case book.Captured != order.Captured() || book.Currency != order.Currency || held.Captured != order.Captured() || held.Held != 0:
+		return fmt.Sprintf("%d %s must be taken; the twin took %d %s, the payment says %d and still holds %d",
+			order.Captured(), order.Currency, book.Captured, book.Currency, held.Captured, held.Held)
+	case book.Captures != order.Captures():
+		return fmt.Sprintf("its hold must be captured %d times, and was %d times", order.Captures(), book.Captures)
+	case book.Refunded != order.Refunded() || held.Refunded != order.Refunded():
+		return fmt.Sprintf("%d must be given back; at the twin it is %d, the payment says %d", order.Refunded(), book.Refunded, held.Refunded)
+	case book.Refunds != order.Refunds() || held.Refunds != order.Refunds():
+		return fmt.Sprintf("it must have %d refunds; the twin has %d, and here are %d", order.Refunds(), book.Refunds, held.Refunds)
 	default:
 		return ""
 	}
@@ -106,8 +137,10 @@ func wrongWithPaid(order Order, held heldPayment, book twinBook) string {
 
 func wrongWithDeclined(order Order, held heldPayment, book twinBook) string {
 	switch {
-	case held.Status != payments.StatusRequiresPaymentMethod || held.DeclineCode != order.DeclineCode:
-		return fmt.Sprintf("it must be declined with %s and is %s with %q", order.DeclineCode, held.Status, held.DeclineCode)
+	case held.DeclineCode != order.DeclineCode:
+		return fmt.Sprintf("it must be declined with %s and was with %q", order.DeclineCode, held.DeclineCode)
+	case book.Intents != 0:
+		return fmt.Sprintf("the twin has %d open intents of it", book.Intents)
 	case book.Charges != 0 || book.Captured != 0 || held.Captured != 0:
 		return fmt.Sprintf("it must not be charged; the twin has %d charges, together %d", book.Charges, book.Captured)
 	case book.Declines != 1:
@@ -130,6 +163,7 @@ func (r *Result) compareBooks(found evidence) {
 		if held.Captured > 0 {
 			line(held.Currency).OurPayments++
 			line(held.Currency).OurCaptured += held.Captured
+			line(held.Currency).OurRefunded += held.Refunded
 		}
 	}
 	for _, book := range found.books {
@@ -137,6 +171,7 @@ func (r *Result) compareBooks(found evidence) {
 		if book.Captured > 0 {
 			line(book.Currency).TwinPayments++
 			line(book.Currency).TwinCaptured += book.Captured
+			line(book.Currency).TwinRefunded += book.Refunded
 		}
 	}
 	for currency := range found.ledger {
@@ -169,14 +204,19 @@ func (r *Result) judge() {
 	fail(r.FreshKeys < leastFreshKeys, "%d fresh keys named the payment of their order, fewer than %d", r.FreshKeys, leastFreshKeys)
 	fail(r.Repeats != repeats || r.PaidAgain != r.Repeats, "%d of %d honest repeats were paid", r.PaidAgain, repeats)
 	fail(r.Orders != orders, "%d orders were sent, not %d", r.Orders, orders)
-	fail(r.Paid+r.Declined != r.Orders, "%d of %d orders have not their outcome", r.Orders-r.Paid-r.Declined, r.Orders)
+	fail(r.Paid+r.Declined+r.Voided != r.Orders, "%d of %d orders have not their outcome", r.Orders-r.Paid-r.Declined-r.Voided, r.Orders)
+	for _, plan := range r.Plans {
+		fail(plan.Right != plan.Orders, "%d of %d orders were %s", plan.Right, plan.Orders, plan.Plan)
+	}
+	fail(r.Repeated < leastRepeated, "%d captures, cancels and refunds were sent again, fewer than %d", r.Repeated, leastRepeated)
 	fail(len(r.Swallowed) > 0, "%d orders were swallowed", len(r.Swallowed))
 	fail(len(r.Problems) > 0, "%d problems with orders, answers or messages", len(r.Problems))
 	for _, line := range r.Books {
-		equal := line.OurPayments == line.TwinPayments && line.OurCaptured == line.TwinCaptured && line.OurLedger == line.TwinCaptured
+		equal := line.OurPayments == line.TwinPayments && line.OurCaptured == line.TwinCaptured && line.OurRefunded == line.TwinRefunded &&
+			line.OurLedger == line.TwinCaptured-line.TwinRefunded
 		fail(!equal, "the books differ in %s", line.Currency)
 	}
-	fail(r.Journals != r.Charges, "%d journals were posted for %d charges", r.Journals, r.Charges)
+	fail(r.Journals != r.Effects, "%d journals were posted for %d effects", r.Journals, r.Effects)
 	for _, message := range r.Messages {
 		fail(message.Status != "delivered", "%d messages %s are %s", message.Count, message.Kind, message.Status)
 	}
