@@ -31,6 +31,9 @@ func diagrams() []diagram {
 		{"refund states", "payments.RefundTransitions()", func() string {
 			return states(refundEdges(), []string{string(payments.RefundSubmitted)}, ends(payments.RefundStatuses()))
 		}},
+		{"payout states", "payments.PayoutTransitions()", func() string {
+			return states(payoutEdges(), []string{string(payments.PayoutSubmitted)}, ends(payments.PayoutStatuses()))
+		}},
 		{"dispute states", "payments.DisputeTransitions()", func() string {
 			begins := []string{string(payments.DisputeWarningNeedsResponse), string(payments.DisputeNeedsResponse), string(payments.DisputeLost)}
 			return states(disputeEdges(), begins, ends(payments.DisputeStatuses()))
@@ -72,6 +75,13 @@ func paymentEdges() (edges []edge) {
 
 func refundEdges() (edges []edge) {
 	for _, e := range payments.RefundTransitions() {
+		edges = append(edges, edge{string(e.From), string(e.To), e.Why, string(e.To.StageOf())})
+	}
+	return edges
+}
+
+func payoutEdges() (edges []edge) {
+	for _, e := range payments.PayoutTransitions() {
 		edges = append(edges, edge{string(e.From), string(e.To), e.Why, string(e.To.StageOf())})
 	}
 	return edges
