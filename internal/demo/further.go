@@ -30,6 +30,7 @@ func (b *buyer) goOn(ctx context.Context) {
 	case PlanRefundTwice:
 		b.ask(ctx, "refunds", map[string]any{"amount": o.third(), "reference": "item-1"})
 		b.ask(ctx, "refunds", map[string]any{"amount": o.third(), "reference": "item-2"})
+	default: // the rest happens by itself, or days later
 	}
 }
 
@@ -43,16 +44,14 @@ func (b *buyer) ask(ctx context.Context, what string, wish map[string]any) {
 	path := "/v1/payments/" + b.outcome.Payment.ID.String() + "/" + what
 	key := fmt.Sprintf("%s-%s-%d", b.outcome.Order.Reference, what, b.outcome.Further)
 	keys := []string{key}
-	switch b.outcome.Order.Style {
-	case StyleConcurrent:
+	style := b.outcome.Order.Style
+	if style == StyleConcurrent {
 		keys = []string{key, key, key}
-	case StyleFreshKeys: // a refund without a reference is named by its key: under another it is another
-		if what != "refunds" || wish["reference"] != nil {
-			keys = []string{key, key + "-again"}
-		}
+	} else if style == StyleFreshKeys && (what != "refunds" || wish["reference"] != nil) {
+		keys = []string{key, key + "-again"} // a refund without a reference is named by its key: under another it is another
 	}
 	answers := b.askTogether(ctx, path, keys, body)
-	if b.outcome.Order.Style == StyleDuplicate {
+	if style == StyleDuplicate {
 		answers = append(answers, b.askTogether(ctx, path, keys, body)...)
 	}
 	for _, got := range answers[1:] {

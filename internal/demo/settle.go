@@ -50,8 +50,8 @@ func (o open) String() string {
 		o.Commands, o.Payments, o.Events, o.Messages, o.Deliveries, o.Due, o.Debits, o.Holds, o.Refunds)
 }
 
-// awaitQuiet lets the twin deliver what it still holds and waits until no command, payment, event or message is under way but what may wait. A look that fails is
-// made again within the bound.
+// awaitQuiet lets the twin deliver what it still holds and waits until no command, payment, event or message is under way, but what may wait. A look
+// that fails is made again within the bound.
 func awaitQuiet(ctx context.Context, stack *devstack.Stack, out io.Writer, meanwhile waits) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, quietWithin, fmt.Errorf("not quiet within %s", quietWithin))
 	defer cancel()
