@@ -27,6 +27,7 @@ func guards() []guard {
 		{"payment_facts_append_only", "a fact is never changed"},
 		{"refunds_record", "a command makes one refund"},
 		{"refunds_refund_id", "a refund at Stripe is one refund here"},
+		{"disputes_dispute_id", "a dispute at Stripe is one dispute here"},
 		{"notifications_identity", "a message is queued once"},
 	}
 }

@@ -45,8 +45,10 @@ type patient struct {
 	messages  []doctor.Received
 
 	paid, declined, begun payments.PaymentID
-	held, returned        payments.PaymentID   // of several captures, one of which was made; refunded by us and by others
-	refunds               [4]payments.RefundID // of returned: succeeded, pending, failed after it had succeeded, made elsewhere
+	held, returned        payments.PaymentID    // of several captures, one of which was made; refunded by us and by others
+	refunds               [4]payments.RefundID  // of returned: succeeded, pending, failed after it had succeeded, made elsewhere
+	disputed              [2]payments.PaymentID // lost, and under way
+	disputes              [2]payments.DisputeID
 }
 
 func newPatient(t *testing.T) *patient {
@@ -107,6 +109,7 @@ func (p *patient) live(t *testing.T, twin *control.Client) {
 	require.NoError(t, err)
 	p.hold(t)
 	p.giveBack(t, twin)
+	p.dispute(t, twin)
 	_, err = ledger.RollUp(ctx, p.app.System, ledger.RollUpLimits{Accounts: 10, Entries: 10})
 	require.NoError(t, err)
 	p.exec(t, p.superuser, `UPDATE payonce.notifications SET status = 'delivered', tries = 1, first_sent_at = payonce.clock(),

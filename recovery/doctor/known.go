@@ -29,7 +29,8 @@ type paymentRow struct {
 	Held      int64 // on the pending side; from the entries
 	SeenTo    bool  // it is noted when Stripe lets the hold go
 
-	Refunds []refundRow `db:"-"`
+	Refunds  []refundRow  `db:"-"`
+	Disputes []disputeRow `db:"-"`
 }
 
 func (p paymentRow) String() string { return "payment " + p.ID.String() }
@@ -74,8 +75,12 @@ func (e *examiner) known(ctx context.Context, account payments.Account, books []
 	if err != nil {
 		return k, err
 	}
+	disputes, err := e.disputesOf(ctx, rows)
+	if err != nil {
+		return k, err
+	}
 	for _, row := range rows {
-		row.Refunds = refunds[row.ID]
+		row.Refunds, row.Disputes = refunds[row.ID], disputes[row.ID]
 		k.byID[row.ID] = row
 		if row.Intent != "" {
 			k.byIntent[row.Intent] = row

@@ -7,6 +7,7 @@ import (
 
 	"payonce/activities"
 	"payonce/boundaries"
+	"payonce/internal/budget"
 	"payonce/internal/paymentstore"
 	"payonce/payments"
 	"payonce/stripesim/control"
@@ -70,4 +71,27 @@ func (p *patient) refund(t *testing.T, reference string, amount int64) payments.
 	_, err = p.app.Activities.CreateRefund(t.Context(), workflows.RefundAct{Version: 1, Refund: id, Owner: boundaries.RefundWorkflowID(id)})
 	require.NoError(t, err)
 	return id
+}
+
+// dispute makes two payments: of one a bank took 300 for good, of the other it asks for 200.
+func (p *patient) dispute(t *testing.T, twin *control.Client) {
+	t.Helper()
+	ctx := t.Context()
+	for i, amount := range []int64{300, 200} {
+		name := string(rune('1' + i))
+		p.disputed[i] = p.claim(t, "order-disputed-"+name, "pm_card_visa", "key-disputed-"+name)
+		p.act(t, p.disputed[i], p.app.Activities.CreateIntent, p.app.Activities.ConfirmIntent)
+		payment := p.payment(t, p.disputed[i])
+		opened, err := twin.OpenDispute(ctx, payment.IntentID, control.OpenDispute{Amount: amount})
+		require.NoError(t, err)
+		if i == 0 {
+			_, err = twin.CloseDispute(ctx, opened.ID, control.CloseDispute{Status: "lost"})
+			require.NoError(t, err)
+		}
+		said, begun, err := p.app.Activities.ReadDisputeAtStripe(ctx, payment, opened.ID, budget.Reads)
+		require.NoError(t, err)
+		require.NoError(t, p.app.Activities.ApplyDisputes(ctx, payment.ID,
+			activities.LearntDispute{Source: activities.SourceRead, Dispute: &said, BegunAt: begun, EffectiveAt: begun}))
+		p.disputes[i] = boundaries.DisputeID(p.tenant, payments.Account{ID: "acct_merchant"}, opened.ID)
+	}
 }

@@ -14,7 +14,7 @@ import (
 
 // atStripe holds the checks that one walk through Stripe's books answers.
 type atStripe struct {
-	positions, intents, executed, statuses, givenBack, totals *Check
+	positions, intents, executed, statuses, givenBack, takenBack, totals *Check
 
 	money money
 	seen  []uint64 // hashes of the bound intents met: eight bytes an intent is all that grows with the books
@@ -29,10 +29,11 @@ func (e *examiner) stripe(ctx context.Context) error {
 		executed:  e.check("executed", 2, "at Stripe one executed confirm an attempt, one capture a capture, one charge a payment"),
 		statuses:  e.check("statuses", 7, "a payment's status is that of its intent"),
 		givenBack: e.check("given_back", 2, "each refund at Stripe is one refund here, with its amount and status, and none of ours was made twice"),
+		takenBack: e.check("taken_back", 2, "each dispute at Stripe is one dispute here, with its status and what it withdrew and gave back"),
 		money:     money{},
 	}
 	if e.Twin == nil {
-		for _, c := range []*Check{at.positions, at.intents, at.executed, at.statuses, at.givenBack, at.totals} {
+		for _, c := range []*Check{at.positions, at.intents, at.executed, at.statuses, at.givenBack, at.takenBack, at.totals} {
 			c.Skipped = "no twin was given"
 		}
 		return nil
@@ -92,6 +93,7 @@ func (e *examiner) book(ctx context.Context, at *atStripe, account payments.Acco
 		effects(at.executed, p, book)
 		e.status(at.statuses, p, book)
 		e.givenBack(at.givenBack, p, book)
+		e.takenBack(at.takenBack, p, book)
 		return nil
 	}
 	p, named := known.byID[metadataID(book, payments.MetadataPayment)]
@@ -112,7 +114,7 @@ func (e *examiner) book(ctx context.Context, at *atStripe, account payments.Acco
 // settledView reads both sides again, ours first, when they differ: between the two reads of a running system money may move, and then Stripe may
 // be ahead, and never we.
 func (e *examiner) settledView(ctx context.Context, account payments.Account, p paymentRow, book control.Book) (paymentRow, control.Book, error) {
-	if p.Position == net(book) && agrees(p.Status, book) && p.Held == heldAt(book) && refundsAgree(p, book) {
+	if p.Position == net(book) && agrees(p.Status, book) && p.Held == heldAt(book) && refundsAgree(p, book) && disputesAgree(p, book) {
 		return p, book, nil
 	}
 	again, err := e.known(ctx, account, []control.Book{book})

@@ -128,7 +128,7 @@ func illnessesAtStripe() []atStripe {
 
 func TestEveryIllnessAtStripeIsSeenByItsChecksAlone(t *testing.T) {
 	p := newPatient(t)
-	for _, ill := range append(illnessesAtStripe(), illnessesOfMoneyAtStripe()...) {
+	for _, ill := range slices.Concat(illnessesAtStripe(), illnessesOfMoneyAtStripe(), illnessesOfDisputesAtStripe()) {
 		t.Run(ill.name, func(t *testing.T) {
 			books, log := copies(p)
 			if ill.books != nil {
@@ -196,7 +196,7 @@ func copies(p *patient) ([]control.Book, []control.Request) {
 		for name, value := range books[i].Metadata {
 			metadata[name] = value
 		}
-		books[i].Metadata, books[i].Refunds = metadata, slices.Clone(books[i].Refunds)
+		books[i].Metadata, books[i].Refunds, books[i].Disputes = metadata, slices.Clone(books[i].Refunds), slices.Clone(books[i].Disputes)
 	}
 	return books, slices.Clone(p.requests)
 }

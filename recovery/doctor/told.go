@@ -4,7 +4,7 @@ import "context"
 
 // told: what ended is told to every endpoint that there was, and nothing else is. An endpoint that came while the fact was being applied may have missed it.
 func (e *examiner) told(ctx context.Context) error {
-	c := e.check("told", 5, "every ending of a payment, and of a refund each in its turn, has its message to each endpoint that there was, and no other has")
+	c := e.check("told", 5, "every ending, each turn of a refund or a dispute has its message to each endpoint that there was, and nothing else has")
 	const next = "apply queues the messages of a fact in its commit: compare payonce.payment_facts with payonce.notifications"
 	if err := e.judge(ctx, c, next, `
 		SELECT p.id, 'payment ' || p.id, ARRAY(
@@ -17,7 +17,10 @@ func (e *examiner) told(ctx context.Context) error {
 		WHERE p.id > $1 AND p.status IN ('succeeded', 'failed', 'canceled', 'expired') ORDER BY p.id LIMIT $2`); err != nil {
 		return err
 	}
-	return e.judge(ctx, c, next, refundMessages)
+	if err := e.judge(ctx, c, next, refundMessages); err != nil {
+		return err
+	}
+	return e.judge(ctx, c, next, disputeMessages)
 }
 
 const refundMessages = `
@@ -40,3 +43,31 @@ const refundMessages = `
 		JOIN payonce.notifications o ON o.tenant = n.tenant AND o.subject = n.subject AND o.endpoint = n.endpoint AND o.sequence < n.sequence
 		WHERE n.tenant = f.tenant AND n.subject = 'refund/' || f.id AND o.kind IN ('refund.failed', 'refund.canceled'))
 	FROM payonce.refunds f WHERE f.id > $1 ORDER BY f.id LIMIT $2`
+
+const disputeMessages = `
+	SELECT d.id, 'dispute ' || d.dispute_id, ARRAY(
+		SELECT format('%s, and endpoint %s has no message %s', t.fact, p.id, k.kind)
+		FROM payonce.payment_facts t
+		JOIN (VALUES ('dispute_won', 'dispute.won'), ('dispute_lost', 'dispute.lost'), ('dispute_warning_closed', 'dispute.closed')) AS k (fact, kind)
+			ON t.fact = k.fact || '/' || d.dispute_id
+		JOIN payonce.notification_endpoints p ON p.tenant = d.tenant
+		WHERE t.payment = d.payment AND p.created_at < t.applied_at - interval '1 second' AND p.disabled_at IS NULL AND NOT EXISTS (
+			SELECT FROM payonce.notifications n
+			WHERE n.tenant = d.tenant AND n.subject = 'dispute/' || d.id AND n.endpoint = p.id AND n.kind = k.kind)
+		UNION ALL
+		SELECT format('is here, and endpoint %s was not told that it was opened', p.id)
+		FROM payonce.notification_endpoints p
+		WHERE p.tenant = d.tenant AND p.disabled_at IS NULL AND NOT EXISTS (
+			SELECT FROM payonce.notifications n
+			WHERE n.tenant = d.tenant AND n.subject = 'dispute/' || d.id AND n.endpoint = p.id AND n.kind = 'dispute.opened')
+			AND p.created_at < (
+				SELECT min(t.applied_at) - interval '1 second' FROM payonce.payment_facts t
+				WHERE t.payment = d.payment AND starts_with(t.fact, 'dispute_') AND split_part(t.fact, '/', 2) = d.dispute_id)
+		UNION ALL
+		SELECT format('told endpoint %s of %s, which it never was', n.endpoint, n.kind)
+		FROM payonce.notifications n
+		JOIN (VALUES ('dispute_won', 'dispute.won'), ('dispute_lost', 'dispute.lost'), ('dispute_warning_closed', 'dispute.closed')) AS k (fact, kind)
+			ON k.kind = n.kind
+		WHERE n.tenant = d.tenant AND n.subject = 'dispute/' || d.id AND NOT EXISTS (
+			SELECT FROM payonce.payment_facts t WHERE t.payment = d.payment AND t.fact = k.fact || '/' || d.dispute_id))
+	FROM payonce.disputes d WHERE d.id > $1 ORDER BY d.id LIMIT $2`
