@@ -15,8 +15,9 @@ import (
 // captureCases bring about what docs/answers.md says of captures.
 func captureCases() map[string]func(*scene) {
 	return map[string]func(*scene){
-		"Capture 200":                  (*scene).base,
-		"Capture 200 after the window": (*scene).afterTheWindow,
+		"Capture 200":                                (*scene).base,
+		"Capture 200 after the window":               (*scene).afterTheWindow,
+		"Capture 200 of what was captured elsewhere": func(s *scene) { s.capturedElsewhere() },
 		"Capture 400 field_invalid by the currency": func(s *scene) {
 			s.base()
 			s.about(s.pay(held("kwd", 18_600)).ID)
