@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"payonce/internal/app"
 	"payonce/internal/testkit/system"
 	"payonce/payments"
 	"payonce/stripesim/control"
@@ -297,4 +298,28 @@ func TestSomeCurrenciesArePaidOutInWholeUnits(t *testing.T) {
 		nothing := payOut(t, s, "P-"+currency, system.With(payout(1000, "week-1"), "currency", currency))
 		require.Equal(t, payments.CodeAmountTooLarge, nothing.Problem(t).Code, "nothing of it was earned yet")
 	}
+}
+
+// No event tells of what was paid out elsewhere, nor of what the bank sends back of a payout that is over: the round through the balance does, once.
+func TestPayoutsThatNoEventTellsOfAreFoundInTheBalance(t *testing.T) {
+	t.Parallel()
+	s := system.Start(t, func(c *app.Config) { c.Timing.FeesEvery, c.Timing.FeesLag = 100*time.Millisecond, 0 })
+	funded(t, s, 10_000)
+	s.Fault(control.Rule{Match: control.Match{EventType: "*"}, Fault: control.FaultDrop})
+	made := payoutOf(t, payOut(t, s, "P1", payout(2000, "week-1")))
+	payOutElsewhere(t, s, url.Values{"amount": {"5000"}, "currency": {"usd"}})
+	_, err := s.Twin.SettlePayout(t.Context(), made.Payout, control.SettlePayout{Status: "paid"})
+	require.NoError(t, err)
+	s.DB.AdvanceClock(t, time.Hour)
+	s.Eventually("both are known, and ours is paid", func() bool {
+		all, _ := listPayouts(t, s, "")
+		return len(all) == 2 && readPayout(t, s, made.ID).Status == payments.PayoutPaid
+	})
+	booked(t, s, 7000, 3000)
+	_, err = s.Twin.SettlePayout(t.Context(), made.Payout, control.SettlePayout{Status: "failed"})
+	require.NoError(t, err)
+	s.DB.AdvanceClock(t, time.Hour)
+	s.Eventually("it has come back", func() bool { return readPayout(t, s, made.ID).Status == payments.PayoutFailed })
+	s.Settle()
+	booked(t, s, 5000, 5000)
 }

@@ -3,6 +3,7 @@ package recovery
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -12,8 +13,8 @@ import (
 	"payonce/payments"
 )
 
-// tell brings to their payments the disputes and refunds that moved the balance and that we do not hold as they are: no event told of them. A payment
-// that ended is not read any more, so nothing else would.
+// tell brings to their payments the disputes and refunds that moved the balance and that we do not hold as they are, and to ours the payouts: no event told
+// of them. What ended is not read any more, so nothing else would.
 func (f *Fees) tell(ctx context.Context, c feeCursor, transactions []stripeapi.BalanceTransaction, owners feeOwners) error {
 	held, err := f.heldRefunds(ctx, c.account(), transactions)
 	if err != nil {
@@ -23,6 +24,8 @@ func (f *Fees) tell(ctx context.Context, c feeCursor, transactions []stripeapi.B
 		owner, bound := owners.byIntent[t.Intent()]
 		payment := payments.PaymentID{UUID: owner.ID}
 		switch {
+		case strings.HasPrefix(t.Type, kindPayout):
+			err = payoutBringer{f.Pool, f.Activities, f.Log}.untold(ctx, c.account(), t)
 		case !bound:
 		case t.Dispute != nil:
 			err = f.Activities.ApplyDisputes(ctx, payment, activities.LearntDispute{
