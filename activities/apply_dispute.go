@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -97,9 +98,23 @@ func takeUp(s situation, disputes []payments.Dispute, said stripeapi.Dispute) (p
 	p := s.payment
 	return payments.Dispute{
 		ID: boundaries.DisputeID(p.Tenant, p.Account, said.ID), Tenant: p.Tenant, Payment: p.ID, ProviderID: said.ID, Charge: said.Charge,
-		Money: said.Money, Reason: said.Reason, Status: payments.DisputeStatus(said.Status), Stage: payments.StageExternalResourceCreated,
+		Money: said.Money, Reason: said.Reason, Status: statusAtFirst(said), Stage: payments.StageExternalResourceCreated,
 		Reached: map[payments.Stage]time.Time{}, CreatedAt: said.Created,
 	}, true
+}
+
+// statusAtFirst is the status in which a dispute is taken up. One that we do not know (newer API versions have more) is that of a dispute that waits: its
+// money is booked all the same, and it is read on.
+func statusAtFirst(said stripeapi.Dispute) payments.DisputeStatus {
+	status := payments.DisputeStatus(said.Status)
+	switch {
+	case slices.Contains(payments.DisputeStatuses(), status):
+		return status
+	case len(said.Transactions) > 0:
+		return payments.DisputeNeedsResponse
+	default:
+		return payments.DisputeWarningNeedsResponse
+	}
 }
 
 func placedDispute(disputes []payments.Dispute, dispute payments.Dispute) []payments.Dispute {

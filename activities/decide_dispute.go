@@ -22,10 +22,13 @@ func (ch *change) decideDispute(s situation, d *payments.Dispute, isNew bool, le
 	}
 	moved := ch.bookDispute(s, d, learnt)
 	if isNew {
-		ch.disputeTurns(d, payments.DisputeStatus(said.Status))
+		ch.disputeTurns(d, d.Status)
 		ch.tellDispute(notifications.DisputeOpened, d)
 	} else if learnt.freshFor(*d) {
 		ch.followDispute(s, d, learnt)
+	}
+	if !slices.Contains(payments.DisputeStatuses(), payments.DisputeStatus(said.Status)) {
+		ch.reviewDispute(s, "unknown_dispute_status", said)
 	}
 	ch.bookLoss(s, d, learnt)
 	d.Reached = disputeReached(s, *d, learnt)

@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"payonce/activities"
+	"payonce/internal/stripeapi"
 	"payonce/internal/testkit/system"
 	"payonce/ledger"
 	"payonce/payments"
@@ -176,6 +178,32 @@ func TestADisputeThatNoEventToldOfIsFound(t *testing.T) {
 	require.EqualValues(t, 1000, positionsOf(t, s, payment.ID)["disputes:lost/usd"])
 	require.Equal(t, 1, s.Count(countFees), "a dispute's fee is booked with it")
 	s.Settle()
+}
+
+// A newer version of the API has a status that we do not know: the money is booked, a person is asked, and nothing is refused.
+func TestADisputeOfAnUnknownStatusIsBooked(t *testing.T) {
+	t.Parallel()
+	s := system.Start(t)
+	payment := s.Create("key-1", system.Order("order-1", 1000)).Payment(t)
+	opened, err := s.Twin.OpenDispute(t.Context(), payment.PaymentIntent, control.OpenDispute{})
+	require.NoError(t, err)
+	told(t, s, payment.ID, 2)
+	s.Fault(control.Rule{Match: control.Match{EventType: "charge.dispute.*"}, Fault: control.FaultDrop})
+	other := s.Create("key-2", system.Order("order-2", 1000)).Payment(t)
+	inquiry, err := s.Twin.OpenDispute(t.Context(), other.PaymentIntent, control.OpenDispute{Status: "warning_needs_response"})
+	require.NoError(t, err)
+	for id, of := range map[string]payments.View{opened.ID: payment, inquiry.ID: other} {
+		require.NoError(t, s.App.Activities.ApplyDisputes(t.Context(), of.ID, activities.LearntDispute{
+			Source: activities.SourcePoll, BegunAt: time.Now().Add(time.Minute), EffectiveAt: time.Now(), Dispute: &stripeapi.Dispute{
+				ID: id, Account: payments.Account{ID: system.AccountID}, Intent: of.PaymentIntent, Status: "prevented",
+				Money: payments.Money{Amount: 1000, Currency: "usd"}, Created: time.Now(),
+			},
+		}))
+	}
+	require.Equal(t, "unknown_dispute_status", s.Payment(payment.ID).Review.Reason)
+	require.Equal(t, 1, s.Count(`SELECT count(*) FROM payonce.disputes WHERE status = 'needs_response' AND dispute_id = $1`, opened.ID))
+	require.Equal(t, 1, s.Count(`SELECT count(*) FROM payonce.disputes WHERE status = 'warning_needs_response' AND next_poll_at IS NOT NULL`))
+	require.EqualValues(t, 1000, positionsOf(t, s, payment.ID)["disputes:held/usd"])
 }
 
 // A refund that was made at the dashboard, and no event told: the balance does.
