@@ -73,7 +73,7 @@ func lockPayable(ctx context.Context, tx pgx.Tx, tenant payments.TenantID, comma
 	var at payable
 	account := LedgerAccountID(tenant, receivable, command.Currency)
 	err := postgres.ForTenant(ctx, tx, tenant.UUID, func(batch *pgx.Batch) {
-		batch.Queue(`SELECT pg_advisory_xact_lock($1)`, int64(binary.BigEndian.Uint64(account[:8]))) //nolint:gosec // any 64 bits are a key
+		batch.Queue(`SELECT pg_advisory_xact_lock($1)`, int64(binary.BigEndian.Uint64(account[:8])))
 		batch.Queue(`SELECT account, livemode FROM payonce.tenants WHERE id = $1`, tenant.UUID).QueryRow(func(row pgx.Row) error {
 			return row.Scan(&at.account.ID, &at.account.Livemode)
 		})

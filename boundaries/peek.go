@@ -29,8 +29,8 @@ func (m *met) columns() []any {
 	return []any{&m.record, &m.payment, &m.hash, &m.version, &m.status, &m.code, &m.headers, &m.body, &m.expired, &m.attended}
 }
 
-const meetColumns = `k.record, coalesce(r.payment, '00000000-0000-0000-0000-000000000000'::uuid), k.request_hash, k.request_hash_version, r.status, k.response_code,
-	k.response_headers, k.response_body,
+const meetColumns = `k.record, coalesce(r.payment, '00000000-0000-0000-0000-000000000000'::uuid), k.request_hash, k.request_hash_version, r.status,
+	k.response_code, k.response_headers, k.response_body,
 	k.expires_at < payonce.clock() OR k.expires_at = 'infinity' AS expired, coalesce(r.attended_until > payonce.clock(), false) AS attended`
 
 // queueMeet queues the reading of what a key names for a tenant; nil when it names nothing.
