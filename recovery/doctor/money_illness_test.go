@@ -39,7 +39,7 @@ func journals(about func(*patient) uuid.UUID, statement string) func(*testing.T,
 }
 
 func illnessesOfMoney() []illness {
-	return slices.Concat(illnessesOfHolds(), illnessesOfRefunds(), illnessesOfTelling(), illnessesOfDisputes())
+	return slices.Concat(illnessesOfHolds(), illnessesOfRefunds(), illnessesOfTelling(), illnessesOfDisputes(), illnessesOfPayouts())
 }
 
 func illnessesOfHolds() []illness {
@@ -93,6 +93,8 @@ func illnessesOfRefunds() []illness {
 			plant: of(failed, `UPDATE payonce.refunds SET returned = false WHERE id = $1`)},
 		{name: "refunds of ours beyond what was captured", check: "refunded", sees: "captured 1000", also: []string{"given_back"},
 			plant: of(pending, `UPDATE payonce.refunds SET amount = 1000 WHERE id = $1`)},
+		{name: "a refund of ours of what a bank had withdrawn", check: "refunded", sees: "back 900 by our own refunds while 200 was withdrawn", running: true,
+			plant: askedOf(ofOpen, 900, "")},
 		{name: "a refund command without its refund", check: "records", sees: "made 0 refunds", also: []string{"refunds"},
 			plant: of(pending, `UPDATE payonce.refunds SET record = NULL WHERE id = $1`)},
 		{name: "a refund of another's command", check: "refunds", sees: "is about something else", also: []string{"records"}, plant: of(pending, `
@@ -156,28 +158,33 @@ func illnessesOfTelling() []illness {
 	}
 }
 
-// asked has a refund asked for, on which nobody has acted yet, and then plants about it.
+// asked has a refund of a payment that was given back asked for, on which nobody has acted yet, and then plants about it.
 func asked(statement string) func(*testing.T, *patient, pgx.Tx) {
+	return askedOf(returned, 10, statement)
+}
+
+func askedOf(of func(*patient) uuid.UUID, amount int64, statement string) func(*testing.T, *patient, pgx.Tx) {
 	return func(t *testing.T, p *patient, tx pgx.Tx) {
 		t.Helper()
-		owner := boundaries.ReferencedOwnerKey(p.returned, "item-9")
+		payment := payments.PaymentID{UUID: of(p)}
+		owner := boundaries.ReferencedOwnerKey(payment, "item-9")
 		id := boundaries.ResourceID(p.tenant, payments.OperationRefund, owner)
 		record := boundaries.RecordID(p.tenant, payments.OperationRefund, owner)
 		key := boundaries.ProviderKey{
 			Tenant: p.tenant, ResourceKind: boundaries.ResourceRefund, ResourceID: id, Operation: payments.OperationRefund, Attempt: 1,
 		}.IdempotencyKey()
-		p.exec(t, tx, `UPDATE payonce.payments SET last_command = last_command + 1, updated_at = updated_at - interval '1 day' WHERE id = $1`, p.returned.UUID)
+		p.exec(t, tx, `UPDATE payonce.payments SET last_command = last_command + 1, updated_at = updated_at - interval '1 day' WHERE id = $1`, payment.UUID)
 		p.exec(t, tx, `
 			INSERT INTO payonce.idempotency_records
 				(id, tenant, operation, owner_key, idempotency_key, request_hash, request_hash_version, command, status,
 				 resource_kind, resource_id, payment, number, asked_by, next_wake_at, created_at)
 			SELECT $2, p.tenant, 'create_refund', $3, $4, sha256('\x00'), 1, '\x00', 'in_progress', 'refund', $5, p.id, p.last_command, 'caller',
 				payonce.clock() + interval '1 minute', payonce.clock()
-			FROM payonce.payments p WHERE p.id = $1`, p.returned.UUID, record.UUID, string(owner), key, id)
+			FROM payonce.payments p WHERE p.id = $1`, payment.UUID, record.UUID, string(owner), key, id)
 		p.exec(t, tx, `
 			INSERT INTO payonce.refunds (id, tenant, payment, record, amount, currency, status, stage, submitted_at, account, livemode, created_at, updated_at)
-			SELECT $2, tenant, id, $3, 10, currency, 'submitted', 'submitted', payonce.clock(), account, livemode, payonce.clock(), payonce.clock()
-			FROM payonce.payments WHERE id = $1`, p.returned.UUID, id, record.UUID)
+			SELECT $2, tenant, id, $3, $4, currency, 'submitted', 'submitted', payonce.clock(), account, livemode, payonce.clock(), payonce.clock()
+			FROM payonce.payments WHERE id = $1`, payment.UUID, id, record.UUID, amount)
 		if statement != "" {
 			p.exec(t, tx, statement, id)
 		}

@@ -40,15 +40,15 @@ const refundPostings = `
 			AND a.name = 'stripe:receivable' AND n.currency = f.currency) AS b
 	WHERE f.id > $1 ORDER BY f.id LIMIT $2`
 
-// refundSums compares our decisions in the order of their reservations: what others gave back after the last of them does not count.
+// refundSums compares our decisions in the order of their reservations: what others gave back or banks withdrew after the last of them does not count.
 const refundSums = `
 	SELECT p.id, 'payment ' || p.id, array_remove(ARRAY[
 		CASE WHEN p.amount_refunded <> s.moved
 			THEN format('says that %s %s was given back, and its refunds moved %s', p.amount_refunded, p.currency, s.moved) END,
 		CASE WHEN b.booked <> p.amount_refunded
 			THEN format('says that %s %s was given back, and its journals booked %s', p.amount_refunded, p.currency, b.booked) END,
-		CASE WHEN s.decided > p.amount_captured
-			THEN format('was let give back %s by our own refunds, and captured %s', s.decided, p.amount_captured) END], NULL)
+		CASE WHEN s.decided + t.withdrawn > p.amount_captured
+			THEN format('was let give back %s by our own refunds while %s was withdrawn, and captured %s', s.decided, t.withdrawn, p.amount_captured) END], NULL)
 	FROM payonce.payments p
 	CROSS JOIN LATERAL (
 		SELECT max(f.created_at) AS at FROM payonce.refunds f
@@ -57,6 +57,12 @@ const refundSums = `
 		SELECT coalesce(sum(f.amount) FILTER (WHERE f.moved AND NOT f.returned), 0) AS moved,
 		       coalesce(sum(f.amount) FILTER (WHERE f.status NOT IN ('failed', 'canceled') AND f.created_at <= own.at), 0) AS decided
 		FROM payonce.refunds f WHERE f.payment = p.id) AS s
+	CROSS JOIN LATERAL (
+		SELECT greatest(coalesce(sum(n.amount), 0), 0) AS withdrawn
+		FROM payonce.ledger_journals j
+		JOIN payonce.ledger_entries n ON n.journal = j.id JOIN payonce.ledger_accounts a ON a.id = n.account
+		WHERE j.payment = p.id AND j.posting_key LIKE 'dispute/%' AND j.posting_key NOT LIKE '%/lost' AND a.name = 'disputes:held'
+			AND n.currency = p.currency AND j.booked_at <= own.at) AS t
 	CROSS JOIN LATERAL (
 		SELECT coalesce(-sum(n.amount), 0) AS booked
 		FROM payonce.ledger_journals j
