@@ -37,7 +37,8 @@ const reservedRefundMetadata = 3
 
 func describeCreateRefund(schemas huma.Registry) huma.Operation {
 	answers := commandAnswers(schemas, "200")
-	answers["200"] = paymentAnswer(schemas, "All of a hold was asked back: its cancel, as that command's outcome. Or the replay window is over: the refund as it is now",
+	answers["200"] = paymentAnswer(schemas, "All of a hold was asked back: its cancel, as that command's outcome. "+
+		"Or the replay window is over: the refund as it is now",
 		map[string]*huma.Param{headerReplayed: textHeader("true: the stored answer of an earlier request")})
 	answers["201"] = refundAnswer(schemas, "The outcome, stored: Stripe has the refund, which may still be pending")
 	answers["202"] = refundAnswer(schemas, "No outcome yet; never stored. The refund as it is now")
