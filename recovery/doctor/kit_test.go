@@ -110,6 +110,7 @@ func (p *patient) live(t *testing.T, twin *control.Client) {
 	p.hold(t)
 	p.giveBack(t, twin)
 	p.dispute(t, twin)
+	p.payOut(t, twin)
 	_, err = ledger.RollUp(ctx, p.app.System, ledger.RollUpLimits{Accounts: 10, Entries: 10})
 	require.NoError(t, err)
 	p.exec(t, p.superuser, `UPDATE payonce.notifications SET status = 'delivered', tries = 1, first_sent_at = payonce.clock(),
