@@ -121,6 +121,10 @@ func illnessesAtStripe() []atStripe {
 			log: resent(func(_ *patient, r *control.Request) { r.IdempotencyKey = uuid.NewString() })},
 		{name: "a key with two bodies", checks: []string{"wire"}, sees: "had other bytes",
 			log: resent(func(_ *patient, r *control.Request) { r.Body += "&off_session=true" })},
+		{name: "a beginning of our bytes that took effect", checks: []string{"wire"}, sees: "had other bytes",
+			log: resent(func(_ *patient, r *control.Request) { r.Body, r.Status = r.Body[:7], 0 })},
+		{name: "other bytes that were not answered", checks: []string{"wire"}, sees: "had other bytes",
+			log: resent(func(_ *patient, r *control.Request) { r.Body, r.Status, r.Executed = "off_session=true", 0, false })},
 		{name: "a key with two paths", checks: []string{"wire"}, sees: "went to another path",
 			log: resent(func(_ *patient, r *control.Request) { r.Path = strings.Replace(r.Path, "/confirm", "/cancel", 1) })},
 	}
@@ -161,6 +165,9 @@ func TestWhatIsAnothersOrUnderWayAtStripeIsNoViolation(t *testing.T) {
 		"a surplus intent made just now":           {books: another(func(_ *patient, b *control.Book) { b.Created = time.Now() })},
 		"a capture of which no event has told yet": {books: change(declined, func(b *control.Book) { b.Captured, b.Status = 1000, "succeeded" })},
 		"a repeat with the same key and bytes":     {log: resent(func(*patient, *control.Request) {})},
+		"a request that was cut off with its sender": {log: resent(func(_ *patient, r *control.Request) {
+			r.Body, r.Status, r.Executed = r.Body[:7], 0, false
+		})},
 		"a POST about a foreign intent": {log: resent(func(_ *patient, r *control.Request) {
 			r.IdempotencyKey, r.Path = "foreign", "/v1/payment_intents/pi_foreign/confirm"
 		})},

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"payonce/boundaries"
 	"payonce/payments"
 	"payonce/stripesim/control"
 )
@@ -69,6 +70,7 @@ func (e *examiner) requests(ctx context.Context, c *Check, once tally, mine map[
 		call, known := frozen[r.IdempotencyKey]
 		subject := fmt.Sprintf("request %d, POST %s", r.Seq, r.Path)
 		switch {
+		case known && e.cutOff(call, r):
 		case known:
 			c.Examined++
 			call.compare(c, subject, r)
@@ -105,6 +107,16 @@ type frozenCall struct {
 
 	ResourceKind string
 	ResourceID   uuid.UUID
+	Body         []byte // sealed
+}
+
+// cutOff tells whether the sender was killed while it sent: nothing was executed or answered, and what arrived is the beginning of what is frozen.
+func (e *examiner) cutOff(call frozenCall, r control.Request) bool {
+	if r.Executed || r.Status != 0 {
+		return false
+	}
+	body, err := e.Sealer.Open(boundaries.ColumnCallBody, call.Body)
+	return err == nil && len(r.Body) < len(body) && strings.HasPrefix(string(body), r.Body)
 }
 
 func (f frozenCall) compare(c *Check, subject string, r control.Request) {
@@ -128,7 +140,7 @@ func (e *examiner) frozen(ctx context.Context, posts []control.Request) (map[str
 		}
 	}
 	calls, err := collect[frozenCall](ctx, e, `
-		SELECT idempotency_key, path, body_sha256, account, livemode, resource_kind, resource_id FROM payonce.provider_calls WHERE idempotency_key = ANY($1)`, keys)
+		SELECT idempotency_key, path, body_sha256, account, livemode, resource_kind, resource_id, body FROM payonce.provider_calls WHERE idempotency_key = ANY($1)`, keys)
 	if err != nil {
 		return nil, fmt.Errorf("read frozen calls: %w", err)
 	}
