@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"payonce/internal/app"
+	"payonce/internal/tenants"
 	"payonce/internal/testkit/system"
 	"payonce/payments"
 	"payonce/stripesim/control"
@@ -322,4 +323,21 @@ func TestPayoutsThatNoEventTellsOfAreFoundInTheBalance(t *testing.T) {
 	s.Eventually("it has come back", func() bool { return readPayout(t, s, made.ID).Status == payments.PayoutFailed })
 	s.Settle()
 	booked(t, s, 5000, 5000)
+}
+
+// Of an account that tenants share nobody can tell whose money a payout made elsewhere takes; what is ours names its tenant.
+func TestAPayoutMadeElsewhereOfASharedAccountIsQuarantined(t *testing.T) {
+	t.Parallel()
+	s := system.Start(t)
+	funded(t, s, 10_000)
+	_, err := tenants.CreateTenant(t.Context(), s.App.System, "another", payments.Account{ID: system.AccountID})
+	require.NoError(t, err)
+	payOutElsewhere(t, s, url.Values{"amount": {"1000"}, "currency": {"usd"}})
+	made := payoutOf(t, payOut(t, s, "P1", payout(2000, "week-1")))
+	_, err = s.Twin.SettlePayout(t.Context(), made.Payout, control.SettlePayout{Status: "paid"})
+	require.NoError(t, err)
+	s.Settle()
+	require.Equal(t, payments.PayoutPaid, readPayout(t, s, made.ID).Status)
+	require.Equal(t, 1, s.Count(`SELECT count(*) FROM payonce.provider_events WHERE object_kind = 'payout' AND status = 'quarantined'`))
+	booked(t, s, 2000, 8000)
 }
