@@ -140,7 +140,8 @@ func (e *examiner) frozen(ctx context.Context, posts []control.Request) (map[str
 		}
 	}
 	calls, err := collect[frozenCall](ctx, e, `
-		SELECT idempotency_key, path, body_sha256, account, livemode, resource_kind, resource_id, body FROM payonce.provider_calls WHERE idempotency_key = ANY($1)`, keys)
+		SELECT idempotency_key, path, body_sha256, account, livemode, resource_kind, resource_id, body
+		FROM payonce.provider_calls WHERE idempotency_key = ANY($1)`, keys)
 	if err != nil {
 		return nil, fmt.Errorf("read frozen calls: %w", err)
 	}
