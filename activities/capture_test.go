@@ -118,6 +118,21 @@ func TestACaptureWhoseAnswerIsLostIsFollowedUp(t *testing.T) {
 	s.Settle()
 }
 
+// A part was taken, and Stripe's error about it is stored under the key: a read begun after that answer shows the total that the part leads to. A poll that
+// books the money first takes nothing away from that.
+func TestAPartWhoseStoredAnswerIsAnErrorIsFollowedUp(t *testing.T) {
+	t.Parallel()
+	s := system.Start(t)
+	held := authorise(t, s, system.With(hold("order-1", 1000), "multicapture", true))
+	s.Fault(control.Rule{Match: control.Match{Path: captures}, Fault: control.FaultErrorAfter, Times: 1})
+	part := post(t, s, held.ID, "capture", "C1", map[string]any{"amount": 300, "reference": "parcel-1", "final": false})
+	require.Equal(t, http.StatusOK, part.Status, "%s", part.Body)
+	require.Equal(t, int64(300), part.Payment(t).AmountCaptured)
+	require.Nil(t, s.Payment(held.ID).Review)
+	require.Equal(t, 1, s.Book(held.ID).CapturesExecuted)
+	s.Settle()
+}
+
 // A hold that was captured elsewhere answers our capture: the money is in, and booked once.
 func TestACaptureThatFindsTheHoldCapturedAgrees(t *testing.T) {
 	t.Parallel()
