@@ -279,24 +279,18 @@ func (ch *change) offerAgain(held payments.Payment) {
 	}
 }
 
-// settle lists the open commands that have their outcome now.
+// settle lists the open commands that have their outcome now: a create after the confirm that answers it.
 func (ch *change) settle(s situation, learnt Learnt) {
 	confirmSettled := false
 	for _, c := range s.open {
-		resolved := learnt.Executed != nil && *learnt.Executed == c.record && ch.executed(c)
-		if c.operation == payments.OperationConfirm && (resolved || ch.confirmSettled(c, learnt)) {
-			confirmSettled = true
-			ch.settled = append(ch.settled, c)
+		if c.operation == payments.OperationCreate || !ch.settles(c, learnt) {
+			continue
 		}
-		if c.operation == payments.OperationCancel && (ch.after.Status.Terminal() || learnt.refused(payments.OperationCancel)) {
-			ch.settled = append(ch.settled, c)
+		confirmSettled = confirmSettled || c.operation == payments.OperationConfirm
+		if c.operation == payments.OperationCapture && learnt.refused(payments.OperationCapture) {
+			c.refused = learnt.Answer.Refusal
 		}
-		if c.operation == payments.OperationCapture && (resolved || ch.captureSettled(c, learnt)) {
-			if learnt.refused(payments.OperationCapture) {
-				c.refused = learnt.Answer.Refusal
-			}
-			ch.settled = append(ch.settled, c)
-		}
+		ch.settled = append(ch.settled, c)
 	}
 	for _, c := range s.open {
 		if c.operation != payments.OperationCreate {
@@ -306,6 +300,21 @@ func (ch *change) settle(s situation, learnt Learnt) {
 		if ch.after.Status.Terminal() || unanswered || c.answeredBy != nil && confirmSettled {
 			ch.settled = append(ch.settled, c)
 		}
+	}
+}
+
+// settles tells whether an open command on the payment has its outcome now.
+func (ch *change) settles(c command, learnt Learnt) bool {
+	resolved := learnt.Executed != nil && *learnt.Executed == c.record && ch.executed(c)
+	switch c.operation {
+	case payments.OperationConfirm:
+		return resolved || ch.confirmSettled(c, learnt)
+	case payments.OperationCancel:
+		return ch.after.Status.Terminal() || learnt.refused(payments.OperationCancel)
+	case payments.OperationCapture:
+		return resolved || ch.captureSettled(c, learnt)
+	default:
+		return false
 	}
 }
 

@@ -50,7 +50,8 @@ func (a *Activities) readRefund(ctx context.Context, id payments.RefundID) (refu
 	a.queueSituation(batch, r.refund.Payment, paymentstore.SelectByID, &r.situation)
 	boundaries.QueueNewest(batch, r.refund.Payment, &r.calls)
 	tenants.QueueKeyOf(batch, r.refund.Payment, &r.key)
-	batch.Queue(selectCommand+`WHERE r.resource_kind = 'refund' AND r.resource_id = $1 AND r.status IN ('in_progress', 'unknown')`, id.UUID).Query(func(rows pgx.Rows) error {
+	openRefund := selectCommand + `WHERE r.resource_kind = 'refund' AND r.resource_id = $1 AND r.status IN ('in_progress', 'unknown')`
+	batch.Queue(openRefund, id.UUID).Query(func(rows pgx.Rows) error {
 		open, err := pgx.CollectRows(rows, scanCommand)
 		if err == nil && len(open) > 0 {
 			r.asked = &open[0]
@@ -84,7 +85,7 @@ func (a *Activities) CreateRefund(ctx context.Context, in workflows.RefundAct) (
 		return workflows.RefundStep{}, notYet("another refund of the payment is under way", a.Timing.RetryInitial, errors.New("look again"))
 	}
 	act := workflows.Act{Version: in.Version, Payment: r.refund.Payment, Owner: in.Owner, Local: in.Local}
-	result, err := a.send(ctx, act, r.situation, r.asked, "/v1/refunds", refundBody(r.situation.payment, r.refund))
+	result, err := a.send(ctx, act, r.situation, r.asked, "/v1/refunds", refundBody(r.payment, r.refund))
 	switch {
 	case errors.Is(err, boundaries.ErrSettled):
 		return a.ReadRefund(ctx, in)
@@ -98,7 +99,7 @@ func (a *Activities) CreateRefund(ctx context.Context, in workflows.RefundAct) (
 		Answer: result.answered().asRefusal(),
 	}
 	if result.refusal != nil { // somebody else may have given the money back: what is left is known before the caller is told
-		if _, err := a.SyncRefunds(ctx, r.situation.payment, SourceRead, nil); err != nil {
+		if _, err := a.SyncRefunds(ctx, r.payment, SourceRead, nil); err != nil {
 			a.Log.Warn("refunds not read after a refusal: the next fact will", "payment", r.refund.Payment, "error", err)
 		}
 	}
@@ -126,7 +127,7 @@ func refundBody(p payments.Payment, r payments.Refund) url.Values {
 // findRefundAtStripe looks for a refund whose answer is not known, in the list of its intent: our metadata prove it. Absence counts only from a list begun
 // SafetyAge or more after the last send ended; then the next generation may go.
 func (a *Activities) findRefundAtStripe(ctx context.Context, in workflows.RefundAct, r refunding, call boundaries.Call) (workflows.RefundStep, error) {
-	refunds, err := a.SyncRefunds(ctx, r.situation.payment, SourceRead, nil)
+	refunds, err := a.SyncRefunds(ctx, r.payment, SourceRead, nil)
 	if err != nil {
 		return workflows.RefundStep{}, notYet("list refunds", 0, err)
 	}

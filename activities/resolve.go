@@ -35,8 +35,8 @@ type Resolution struct {
 var (
 	ErrNothingUnknown = errors.New("no command of the payment has an unknown outcome")
 	ErrStillUnknown   = errors.New("a command of the payment has an unknown outcome: say whether it was executed")
-	ErrNotShown       = errors.New("Stripe does not show that the call took effect")
-	ErrShown          = errors.New("Stripe shows that the call may have taken effect")
+	ErrNotShown       = errors.New("not shown by Stripe: the call took no effect yet")
+	ErrShown          = errors.New("shown by Stripe: the call took effect")
 	ErrTooEarly       = errors.New("the call may still take effect: its last send is not old enough")
 )
 

@@ -64,7 +64,8 @@ const adoptRefund = `
 		 moved, returned, read_begun_at, next_poll_at, tenant, payment, amount, currency, reason, metadata, submitted_at, account, livemode,
 		 created_at, updated_at)
 	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, nullif($9, ''), nullif($10, ''), $11, $12, $13, $14,
-		CASE WHEN NOT $15::boolean THEN payonce.clock() + CASE WHEN $16::boolean AND NOT $19::boolean THEN $17::interval ELSE least($17::interval, $18::interval) END END,
+		CASE WHEN NOT $15::boolean THEN payonce.clock()
+			+ CASE WHEN $16::boolean AND NOT $19::boolean THEN $17::interval ELSE least($17::interval, $18::interval) END END,
 		$20, $21, $22, $23, $24, $25, $26, $27, $28, payonce.clock(), payonce.clock())`
 
 // refundMetadata is what a refund carries at Stripe so that it is found again.

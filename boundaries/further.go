@@ -156,7 +156,8 @@ func numbered(operation payments.Operation, owner func(payments.PaymentID, int) 
 				FROM payonce.idempotency_records WHERE payment = $1 AND operation = $2)
 			SELECT settled.n + 1, held.request_hash, held.request_hash_version, held.status
 			FROM (SELECT count(*)::int AS n FROM commands WHERE settled) settled
-			LEFT JOIN LATERAL (SELECT * FROM commands c WHERE NOT c.settled ORDER BY number LIMIT 1) held ON true`,
+			LEFT JOIN LATERAL (
+				SELECT c.request_hash, c.request_hash_version, c.status FROM commands c WHERE NOT c.settled ORDER BY c.number LIMIT 1) held ON true`,
 			at.payment.UUID, operation, payments.OperationCancel).Scan(&n, &held.hash, &version, &status)
 		if err != nil {
 			return fmt.Errorf("read commands: %w", err)

@@ -98,7 +98,7 @@ func (c *paymentResolveCommand) Run(ctx context.Context, out io.Writer) error {
 
 // resolveAdvice says what to do about a resolution that was refused.
 func resolveAdvice(err error) error {
-	next := ""
+	var next string
 	switch {
 	case errors.Is(err, activities.ErrNotShown):
 		next = "look at the payment's intent at Stripe; if it certainly did not happen, resolve it as not_executed"
