@@ -11,6 +11,7 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	"google.golang.org/protobuf/proto"
 
+	"payonce/boundaries"
 	"payonce/internal/testkit/system"
 	"payonce/payments"
 	"payonce/stripesim/control"
@@ -30,7 +31,7 @@ func TestMaximalMetadataStaysOutOfTheWorkflow(t *testing.T) {
 	payment := answer.Payment(t)
 	require.Equal(t, payments.StatusSucceeded, payment.Status)
 	require.Equal(t, metadata, payment.Metadata)
-	history := atRest(t, s, payment.ID, false)
+	history := atRest(t, s, boundaries.PaymentWorkflowID(payment.ID), false)
 	require.Less(t, proto.Size(history), 8<<10)
 	require.NotContains(t, history.String(), "nnnn")
 	for _, event := range history.Events {
@@ -53,7 +54,7 @@ func TestAFortnightOfPollsAndTenThousandRedeliveriesLeaveTheHistoryAlone(t *test
 	require.Equal(t, http.StatusCreated, answer.Status, "%s", answer.Body)
 	payment := answer.Payment(t)
 	require.Equal(t, payments.StatusProcessing, payment.Status)
-	before := len(atRest(t, s, payment.ID, true).Events)
+	before := len(atRest(t, s, boundaries.PaymentWorkflowID(payment.ID), true).Events)
 	reads := func() int { return len(s.Requests(http.MethodGet, "/v1/payment_intents/*")) }
 	for range days {
 		polled := reads()
@@ -69,11 +70,11 @@ func TestAFortnightOfPollsAndTenThousandRedeliveriesLeaveTheHistoryAlone(t *test
 		}
 	}
 	require.Equal(t, payments.StatusProcessing, s.Payment(payment.ID).Status)
-	grown := len(atRest(t, s, payment.ID, true).Events) - before
+	grown := len(atRest(t, s, boundaries.PaymentWorkflowID(payment.ID), true).Events) - before
 	require.Zero(t, grown)
 	_, err := s.Twin.Succeed(t.Context(), payment.PaymentIntent)
 	require.NoError(t, err)
 	s.Eventually("the debit has settled", func() bool { return s.Payment(payment.ID).Status == payments.StatusSucceeded })
-	require.Less(t, len(atRest(t, s, payment.ID, false).Events), before+20)
+	require.Less(t, len(atRest(t, s, boundaries.PaymentWorkflowID(payment.ID), false).Events), before+20)
 	s.Settle()
 }

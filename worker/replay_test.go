@@ -51,8 +51,13 @@ func quiet() log.Logger { return log.NewStructuredLogger(slog.New(slog.DiscardHa
 
 func read(t *testing.T, s *system.System, payment payments.PaymentID) *historypb.History {
 	t.Helper()
+	return readWorkflow(t, s, boundaries.PaymentWorkflowID(payment))
+}
+
+func readWorkflow(t *testing.T, s *system.System, workflow string) *historypb.History {
+	t.Helper()
 	history := &historypb.History{}
-	events := s.App.Temporal.GetWorkflowHistory(t.Context(), boundaries.PaymentWorkflowID(payment), "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	events := s.App.Temporal.GetWorkflowHistory(t.Context(), workflow, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for events.HasNext() {
 		event, err := events.Next()
 		require.NoError(t, err)

@@ -1,6 +1,7 @@
 package worker_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/api/temporalproto"
 
+	"payonce/boundaries"
 	"payonce/internal/testkit/system"
 	"payonce/payments"
 	"payonce/stripesim/control"
@@ -25,12 +27,14 @@ type stage struct {
 	before func(*testing.T, *system.System)                // what Stripe meets before the create; may be nil
 	status payments.Status
 	sleeps bool // the workflow waits to be woken
+	refund bool // it is that of the payment's refund
 }
 
 // stages are the places at which a payment's workflow may stand or end.
 func stages() []stage {
 	noMethod := map[string]any{"payment_method": nil}
 	challenged := map[string]any{"payment_method": "pm_card_authenticationRequired"}
+	held := map[string]any{"capture_method": "manual"}
 	debited := map[string]any{"payment_method": "pm_usBankAccount_processing", "payment_method_types": []string{"us_bank_account"}}
 	return []stage{
 		{name: "succeeded", status: payments.StatusSucceeded},
@@ -44,6 +48,10 @@ func stages() []stage {
 		{name: "authenticated", body: challenged, lead: authenticates, status: payments.StatusSucceeded},
 		{name: "debited", body: debited, lead: settles, status: payments.StatusSucceeded},
 		{name: "retried", before: losesAnswers, status: payments.StatusSucceeded},
+		{name: "held", body: held, status: payments.StatusRequiresCapture, sleeps: true},
+		{name: "captured", body: held, lead: captures, status: payments.StatusSucceeded},
+		{name: "refunded", lead: refunds, status: payments.StatusSucceeded, refund: true},
+		{name: "refund_pending", lead: refundsLater, status: payments.StatusSucceeded, refund: true, sleeps: true},
 	}
 }
 
@@ -66,7 +74,7 @@ func TestPaymentsLeaveReplayableHistories(t *testing.T) {
 				stage.lead(t, s, payment)
 			}
 			s.Eventually("the stage is reached", func() bool { return s.Payment(payment.ID).Status == stage.status })
-			history := atRest(t, s, payment.ID, stage.sleeps)
+			history := atRest(t, s, stage.workflow(t, s, payment.ID), stage.sleeps)
 			require.NoError(t, replayer().ReplayWorkflowHistory(quiet(), history))
 			if *update {
 				body, err := temporalproto.CustomJSONMarshalOptions{Indent: "  "}.Marshal(history)
@@ -77,12 +85,24 @@ func TestPaymentsLeaveReplayableHistories(t *testing.T) {
 	}
 }
 
+// workflow is the id of the stage's workflow.
+func (stage stage) workflow(t *testing.T, s *system.System, payment payments.PaymentID) string {
+	t.Helper()
+	if !stage.refund {
+		return boundaries.PaymentWorkflowID(payment)
+	}
+	var list struct{ Data []payments.RefundView }
+	require.NoError(t, json.Unmarshal(s.Get("/v1/payments/"+payment.String()+"/refunds").Body, &list))
+	require.Len(t, list.Data, 1)
+	return boundaries.RefundWorkflowID(list.Data[0].ID)
+}
+
 // atRest is the history once the workflow has ended, or sleeps with nothing under way.
-func atRest(t *testing.T, s *system.System, payment payments.PaymentID, sleeps bool) *historypb.History {
+func atRest(t *testing.T, s *system.System, workflow string, sleeps bool) *historypb.History {
 	t.Helper()
 	var history *historypb.History
 	s.Eventually("the workflow is at rest", func() bool {
-		history = read(t, s, payment)
+		history = readWorkflow(t, s, workflow)
 		last := history.Events[len(history.Events)-1].EventType
 		if !sleeps {
 			return last == enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED
@@ -97,7 +117,24 @@ func post(t *testing.T, s *system.System, payment payments.PaymentID, command, k
 	t.Helper()
 	answer, err := s.Post(t.Context(), s.APIKey, "/v1/payments/"+payment.String()+"/"+command, key, body, "wait=20")
 	require.NoError(t, err)
-	require.Equal(t, http.StatusOK, answer.Status, "%s", answer.Body)
+	require.Contains(t, []int{http.StatusOK, http.StatusCreated}, answer.Status, "%s", answer.Body)
+}
+
+func captures(t *testing.T, s *system.System, payment payments.View) {
+	t.Helper()
+	post(t, s, payment.ID, "capture", "K2", map[string]any{})
+}
+
+func refunds(t *testing.T, s *system.System, payment payments.View) {
+	t.Helper()
+	post(t, s, payment.ID, "refunds", "K2", map[string]any{})
+}
+
+func refundsLater(t *testing.T, s *system.System, payment payments.View) {
+	t.Helper()
+	_, err := s.Twin.PlanRefund(t.Context(), payment.PaymentIntent, control.RefundPlan{Status: "pending", Unfunded: true})
+	require.NoError(t, err)
+	refunds(t, s, payment)
 }
 
 func cancels(t *testing.T, s *system.System, payment payments.View) {
