@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"payonce/activities"
-	"payonce/internal/app"
 	"payonce/internal/testkit/system"
 	"payonce/payments"
 	"payonce/stripesim/control"
@@ -54,8 +53,9 @@ func TestACommandThatWasNotExecutedIsSentAgain(t *testing.T) {
 // What may still take effect is not sent again, whatever a person says.
 func TestACommandThatMayStillTakeEffectIsNotSentAgain(t *testing.T) {
 	t.Parallel()
-	s := system.Start(t, func(c *app.Config) { c.Timing.SafetyAge = c.Timing.BlindResend / 2 })
+	s := system.Start(t)
 	held := leftUnknown(t, s)
+	s.Exec(`UPDATE payonce.provider_calls SET ended_at = payonce.clock() + interval '1 minute' WHERE operation = 'confirm_payment'`) // as if sent just now
 	require.ErrorIs(t, s.App.Activities.Resolve(t.Context(), held.ID, says(activities.ResolvedNotExecuted)), activities.ErrTooEarly)
 	require.NotNil(t, s.Payment(held.ID).Review)
 }
