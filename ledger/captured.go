@@ -29,6 +29,13 @@ func Captured(c Capture) (Posting, bool) {
 		return Posting{}, false
 	}
 	difference := c.NewTotal - c.PreviousTotal
+	owed := []Entry{
+		{Account: StripeReceivable, Amount: difference, Currency: c.Currency},
+		{Account: MerchantBalance, Amount: -difference, Currency: c.Currency},
+	}
+	if c.Destinations.sum != 0 {
+		owed = append(owed[:1], entries(c.Destinations.Between(c.PreviousTotal, c.NewTotal), -1, c.Currency)...)
+	}
 	return Posting{
 		Tenant:      c.Tenant,
 		Key:         boundaries.CapturePostingKey(c.Charge, c.NewTotal),
@@ -37,7 +44,6 @@ func Captured(c Capture) (Posting, bool) {
 		Source:      c.Source,
 		Memo:        fmt.Sprintf("charge %s captured %d in all", c.Charge, c.NewTotal),
 		EffectiveAt: c.EffectiveAt,
-		Entries: append([]Entry{{Account: StripeReceivable, Amount: difference, Currency: c.Currency}},
-			entries(c.Destinations.Between(c.PreviousTotal, c.NewTotal), -1, c.Currency)...),
+		Entries:     owed,
 	}, true
 }

@@ -74,19 +74,26 @@ func (c *claim) queue(batch *pgx.Batch) {
 	for i, entry := range c.Entries {
 		arguments = append(arguments, c.accounts[i], entry.Amount, string(entry.Currency))
 	}
-	insert := insertPosted
+	statement := claimMirrored
 	switch {
 	case c.Resolves != "":
-		insert = insertResolving(c.Phase, len(arguments)+1)
+		statement = claimStatement(insertResolving(c.Phase, len(arguments)+1), len(c.Entries))
 		arguments = append(arguments, string(c.Resolves))
 	case c.Phase == Pending:
-		insert = insertPending
+		statement = claimStatement(insertPending, len(c.Entries))
+	case len(c.Entries) != mirroredEntries:
+		statement = claimStatement(insertPosted, len(c.Entries))
 	}
-	batch.Queue(claimStatement(insert, len(c.Entries)), arguments...).Exec(func(tag pgconn.CommandTag) error {
+	batch.Queue(statement, arguments...).Exec(func(tag pgconn.CommandTag) error {
 		c.taken = tag.RowsAffected() > 0
 		return nil
 	})
 }
+
+// claimMirrored is the statement of nearly every posting: one debit and its credit. It is made once.
+var claimMirrored = claimStatement(insertPosted, mirroredEntries) //nolint:gochecknoglobals // a constant, never written
+
+const mirroredEntries = 2
 
 // insertPosted inserts a journal of the first nine parameters: nearly all are this.
 const insertPosted = `INSERT INTO payonce.ledger_journals
