@@ -16,9 +16,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"payonce/activities"
-	"payonce/boundaries"
 	"payonce/internal/testkit/system"
-	"payonce/payments"
 	"payonce/worker"
 )
 
@@ -48,11 +46,6 @@ func replayer() sdkworker.WorkflowReplayer {
 }
 
 func quiet() log.Logger { return log.NewStructuredLogger(slog.New(slog.DiscardHandler)) }
-
-func read(t *testing.T, s *system.System, payment payments.PaymentID) *historypb.History {
-	t.Helper()
-	return readWorkflow(t, s, boundaries.PaymentWorkflowID(payment))
-}
 
 func readWorkflow(t *testing.T, s *system.System, workflow string) *historypb.History {
 	t.Helper()
