@@ -2,7 +2,6 @@ package activities
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -11,9 +10,7 @@ import (
 
 	"payonce/boundaries"
 	"payonce/internal/paymentstore"
-	"payonce/internal/postgres"
 	"payonce/internal/stripeapi"
-	"payonce/notifications"
 	"payonce/payments"
 )
 
@@ -30,32 +27,17 @@ type LearntDispute struct {
 // dispute, books each balance transaction that is new, moves the status if the fact is ahead, queues the messages and marks the events. It needs
 // no workflow, and a payment that was over long ago is as good as any.
 func (a *Activities) ApplyDisputes(ctx context.Context, id payments.PaymentID, facts ...LearntDispute) error {
-	var all application
 	var disputes []payments.Dispute
-	err := postgres.Pipelined(ctx, a.Pool, func(first *pgx.Batch) {
-		all, disputes = application{Activities: a, offered: map[offer]bool{}}, nil
-		a.queueLock(first, id, &all.at)
-		notifications.QueueEndpoints(first, id, &all.endpoints)
-	}, func(tx pgx.Tx, last *pgx.Batch) error {
-		all.before, all.last = all.at, last
-		reading := &pgx.Batch{} // a new statement: what was committed while the lock was waited for
-		paymentstore.QueueDisputes(reading, id, &disputes)
-		if err := tx.SendBatch(ctx, reading).Close(); err != nil {
-			return fmt.Errorf("read disputes: %w", err)
-		}
-		for _, learnt := range facts {
-			if err := all.applyDispute(ctx, tx, &disputes, learnt); err != nil {
-				return err
+	return a.applyBeside(ctx, id, "disputes", func(reading *pgx.Batch) { paymentstore.QueueDisputes(reading, id, &disputes) },
+		func(all *application, tx pgx.Tx) error {
+			for _, learnt := range facts {
+				if err := all.applyDispute(ctx, tx, &disputes, learnt); err != nil {
+					return err
+				}
 			}
-		}
-		queueDisputed(last, id, disputes)
-		return all.queuePayment()
-	})
-	if err != nil {
-		return fmt.Errorf("apply disputes of payment %s: %w", id, unknownPayment(err))
-	}
-	all.announce(ctx)
-	return nil
+			queueDisputed(all.last, id, disputes)
+			return nil
+		})
 }
 
 // applyDispute applies one fact to the disputes as they stand.

@@ -2,16 +2,13 @@ package activities
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"payonce/internal/paymentstore"
-	"payonce/internal/postgres"
 	"payonce/internal/stripeapi"
-	"payonce/notifications"
 	"payonce/payments"
 )
 
@@ -30,31 +27,16 @@ type LearntRefund struct {
 // payment, binds or adopts each refund, moves it if the fact is ahead, posts the money that moved, queues the messages, completes the commands and marks
 // the events.
 func (a *Activities) ApplyRefunds(ctx context.Context, id payments.PaymentID, facts ...LearntRefund) error {
-	var all application
 	var refunds []payments.Refund
-	err := postgres.Pipelined(ctx, a.Pool, func(first *pgx.Batch) {
-		all, refunds = application{Activities: a, offered: map[offer]bool{}}, nil
-		a.queueLock(first, id, &all.at)
-		notifications.QueueEndpoints(first, id, &all.endpoints)
-	}, func(tx pgx.Tx, last *pgx.Batch) error {
-		all.before, all.last = all.at, last
-		reading := &pgx.Batch{} // a new statement: what was committed while the lock was waited for
-		paymentstore.QueueRefunds(reading, id, &refunds)
-		if err := tx.SendBatch(ctx, reading).Close(); err != nil {
-			return fmt.Errorf("read refunds: %w", err)
-		}
-		for _, learnt := range facts {
-			if err := all.applyRefund(ctx, tx, &refunds, learnt); err != nil {
-				return err
+	return a.applyBeside(ctx, id, "refunds", func(reading *pgx.Batch) { paymentstore.QueueRefunds(reading, id, &refunds) },
+		func(all *application, tx pgx.Tx) error {
+			for _, learnt := range facts {
+				if err := all.applyRefund(ctx, tx, &refunds, learnt); err != nil {
+					return err
+				}
 			}
-		}
-		return all.queuePayment()
-	})
-	if err != nil {
-		return fmt.Errorf("apply refunds of payment %s: %w", id, unknownPayment(err))
-	}
-	all.announce(ctx)
-	return nil
+			return nil
+		})
 }
 
 // applyRefund applies one fact to the refunds as they stand.

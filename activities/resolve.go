@@ -50,7 +50,7 @@ func (a *Activities) Resolve(ctx context.Context, id payments.PaymentID, said Re
 	case said.As == ResolvedSeen && unknown != nil:
 		return ErrStillUnknown
 	case said.As == ResolvedSeen:
-		return a.seen(ctx, id, said)
+		return a.resolved(ctx, id, said, nil)
 	case unknown == nil:
 		return ErrNothingUnknown
 	}
@@ -217,11 +217,6 @@ func (a *Activities) putBack(ctx context.Context, id payments.PaymentID, c unkno
 		return fmt.Errorf("put the command back: %w", err)
 	}
 	return nil
-}
-
-// seen takes a mark off that nothing hangs on.
-func (a *Activities) seen(ctx context.Context, id payments.PaymentID, said Resolution) error {
-	return a.resolved(ctx, id, said, nil)
 }
 
 // resolved takes the mark off once nothing is unknown any more, and keeps who said what, with what the mark had said.

@@ -21,7 +21,6 @@ type Claim struct {
 	Operation  payments.Operation
 	Record     payments.RecordID
 	Payment    payments.PaymentID
-	About      string        // kind of what the record makes or is about; empty when the key was known
 	Answer     *Answer       // with Replay; nil when the replay window is over: show the resource as it is now
 	RetryAfter time.Duration // with InProgress
 	Over       bool          // with Acquired: the payment has ended, so the command is decided in Postgres, not by a workflow

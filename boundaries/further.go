@@ -91,7 +91,7 @@ func (c *Commands) insertFurther(ctx context.Context, claim Claim, asking Asking
 			return err
 		}
 		claim := claim
-		claim.Record, claim.About = RecordID(asking.Tenant, at.operation, at.owner), at.resource
+		claim.Record = RecordID(asking.Tenant, at.operation, at.owner)
 		inserted, err := c.insertFurtherRows(ctx, tx, claim, asking, f, at)
 		if err == nil && inserted && at.held == nil && f.insert != nil {
 			err = f.insert(ctx, tx, claim, at)

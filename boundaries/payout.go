@@ -21,7 +21,7 @@ const receivable = "stripe:receivable"
 // more than there is: what Stripe holds by our ledger, less what payouts that are not posted yet reserve. It returns *ConflictError when there is less,
 // and when the reference has other content.
 func (c *Commands) ClaimPayout(ctx context.Context, asking Asking, command payments.PayoutCommand) (Claim, error) {
-	claim := Claim{Tenant: asking.Tenant, Operation: payments.OperationPayout, About: ResourcePayout}
+	claim := Claim{Tenant: asking.Tenant, Operation: payments.OperationPayout}
 	return c.claim(ctx, claim, asking, payments.RecordID{}, func(bool) (*Claim, error) {
 		return c.insertPayout(ctx, claim, asking, command)
 	})

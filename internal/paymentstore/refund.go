@@ -21,11 +21,6 @@ const SelectRefunds = `SELECT r.id, r.tenant, r.payment, r.record, r.reference, 
 	coalesce(r.charge, ''), coalesce(r.failure_reason, ''), r.last_error, r.moved, r.returned, r.read_begun_at, r.created_at
 	FROM payonce.refunds r `
 
-// Refund reads the tenant's refund, or ErrNoRefund.
-func Refund(ctx context.Context, db Querier, tenant payments.TenantID, id payments.RefundID) (payments.Refund, error) {
-	return ScanRefund(db.QueryRow(ctx, SelectRefunds+`WHERE r.id = $1 AND r.tenant = $2`, id.UUID, tenant.UUID))
-}
-
 // RefundOf reads the refund that a record's command made, or ErrNoRefund.
 func RefundOf(ctx context.Context, db Querier, record payments.RecordID) (payments.Refund, error) {
 	return ScanRefund(db.QueryRow(ctx, SelectRefunds+`WHERE r.record = $1`, record.UUID))
