@@ -2,6 +2,7 @@ package ledger_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/google/uuid"
@@ -102,4 +103,60 @@ func TestTenantRoleReadsBalances(t *testing.T) {
 	balance, err := ledger.Balance(context.Background(), b.openPool(b.db.TenantURL), b.tenant, ledger.StripeReceivable, "usd")
 	require.NoError(t, err)
 	require.EqualValues(t, 100, balance)
+}
+
+func TestDatabaseRefusesAMalformedJournal(t *testing.T) {
+	t.Parallel()
+	b := openBook(t)
+	b.mustPost(b.captured("ch_1", 100, 0))
+	good := malformed{key: "good", hash: "sha256('')", phase: "posted", resolves: "NULL", debit: 100, line: 2}
+	require.NoError(t, b.insertMalformed(good))
+	for name, change := range map[string]func(*malformed){
+		"no key":          func(m *malformed) { m.key = "" },
+		"a long key":      func(m *malformed) { m.key = strings.Repeat("k", 501) },
+		"a short hash":    func(m *malformed) { m.hash = `'\x00'::bytea` },
+		"a strange phase": func(m *malformed) { m.phase = "hoped" },
+		"resolves none":   func(m *malformed) { m.resolves = "gen_random_uuid()" },
+	} {
+		bad := good
+		bad.key = "bad"
+		change(&bad)
+		err := b.insertMalformed(bad)
+		require.True(t, postgres.Violates(err, "ledger_journals_check"), "%s: %v", name, err)
+	}
+	for name, change := range map[string]func(*malformed){
+		"no amount": func(m *malformed) { m.debit = 0 },
+		"line zero": func(m *malformed) { m.line = 0 },
+	} {
+		bad := good
+		bad.key = "bad"
+		change(&bad)
+		err := b.insertMalformed(bad)
+		require.True(t, postgres.Violates(err, "ledger_entries_check"), "%s: %v", name, err)
+	}
+}
+
+// malformed is a journal as no posting makes it.
+type malformed struct {
+	key, phase     string
+	hash, resolves string // SQL
+	debit          int64
+	line           int // of the second entry
+}
+
+func (b *book) insertMalformed(m malformed) error {
+	journal := uuid.New()
+	receivable := boundaries.LedgerAccountID(b.tenant, string(ledger.StripeReceivable), "usd")
+	balance := boundaries.LedgerAccountID(b.tenant, string(ledger.MerchantBalance), "usd")
+	return pgx.BeginFunc(context.Background(), b.pool, func(tx pgx.Tx) error {
+		_, err := tx.Exec(context.Background(), `INSERT INTO payonce.ledger_journals
+			(id, tenant, posting_key, rule, content_hash, phase, resolves, source, effective_at, booked_at)
+			VALUES ($1, $2, $3, 'test', `+m.hash+`, $4, `+m.resolves+`, 'event', payonce.clock(), payonce.clock())`, journal, b.tenant.UUID, m.key, m.phase)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(context.Background(), `INSERT INTO payonce.ledger_entries (journal, line, account, amount, currency)
+			VALUES ($1, 1, $2, $3, 'usd'), ($1, $4, $5, -$3::bigint, 'usd')`, journal, receivable, m.debit, m.line, balance)
+		return err
+	})
 }
