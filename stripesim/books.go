@@ -19,6 +19,7 @@ type shelves struct {
 	payouts      *table[*payout]
 	methods      *table[*method]
 	customers    *table[*customer]
+	connected    *table[*connectedAccount]
 	accounts     *table[*account]
 	events       *table[*event]
 	keys         *keyring
@@ -34,7 +35,8 @@ func newShelves() shelves {
 		intents: newTable[*intent]("intents"), charges: newTable[*charge]("charges"), refunds: newTable[*refund]("refunds"),
 		disputes: newTable[*dispute]("disputes"), transactions: newTable[*balanceTransaction]("balance_transactions"),
 		late: newTable[*lateCapture]("late_captures"), payouts: newTable[*payout]("payouts"), methods: newTable[*method]("methods"),
-		customers: newTable[*customer]("customers"), accounts: newTable[*account]("accounts"),
+		customers: newTable[*customer]("customers"),
+		connected: newTable[*connectedAccount]("connected_accounts"), accounts: newTable[*account]("accounts"),
 		search: searchIndex{waiting: map[string][]*intent{}}, events: newTable[*event]("events"), keys: newKeyring(),
 	}
 }
@@ -51,6 +53,7 @@ func (b *books) load(s *store) error {
 		func() error { return load(s, b.payouts.bucket, b.payouts.file) },
 		func() error { return load(s, b.methods.bucket, b.methods.file) },
 		func() error { return load(s, b.customers.bucket, b.customers.file) },
+		func() error { return load(s, b.connected.bucket, b.connected.file) },
 		func() error { return load(s, b.accounts.bucket, b.accounts.file) },
 		func() error { return load(s, b.events.bucket, b.events.file) },
 		func() error { return load(s, keysBucket, b.keys.file) },

@@ -52,6 +52,8 @@ func (tw *Twin) controlRoutes(mux *http.ServeMux) {
 		"POST /_twin/refunds/{id}/settle":               tw.settleRefundNow,
 		"POST /_twin/disputes/{id}/update":              tw.updateDispute,
 		"POST /_twin/disputes/{id}/close":               tw.closeDispute,
+		"GET /_twin/customers":                          listParties(tw, customersOf, customerParty),
+		"GET /_twin/connected_accounts":                 listParties(tw, connectedAccountsOf, connectedParty),
 		"GET /_twin/payouts":                            tw.listPayouts,
 		"POST /_twin/payouts/{id}/settle":               tw.settlePayoutNow,
 		"GET /_twin/accounts/{id}":                      tw.getAccount,

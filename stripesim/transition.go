@@ -112,6 +112,8 @@ func (t *transition) bucketOf(row record) string {
 		return t.books.methods.bucket
 	case *customer:
 		return t.books.customers.bucket
+	case *connectedAccount:
+		return t.books.connected.bucket
 	default:
 		return t.books.events.bucket
 	}
