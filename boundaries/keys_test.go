@@ -66,6 +66,8 @@ func TestDerivedKeysAreWireFormat(t *testing.T) {
 		"dispute, live":                 boundaries.DisputeID(tenant, payments.Account{ID: "acct_merchant", Livemode: true}, "dp_1").String(),
 		"workflow":                      boundaries.PaymentWorkflowID(payment),
 		"workflow: sync":                boundaries.SyncWorkflowID(payment),
+		"workflow: refund":              boundaries.RefundWorkflowID(payments.RefundID{UUID: endpoint}),
+		"workflow: payout":              boundaries.PayoutWorkflowID(payments.PayoutID{UUID: endpoint}),
 	}
 	golden := filepath.Join("testdata", "keys.golden.json")
 	if *update {

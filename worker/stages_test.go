@@ -27,7 +27,8 @@ type stage struct {
 	before func(*testing.T, *system.System)                // what Stripe meets before the create; may be nil
 	status payments.Status
 	sleeps bool // the workflow waits to be woken
-	refund bool // it is that of the payment's refund
+
+	workflow func(*testing.T, *system.System, payments.PaymentID) string // its id; nil: the payment's
 }
 
 // stages are the places at which a payment's workflow may stand or end.
@@ -50,8 +51,11 @@ func stages() []stage {
 		{name: "retried", before: losesAnswers, status: payments.StatusSucceeded},
 		{name: "held", body: held, status: payments.StatusRequiresCapture, sleeps: true},
 		{name: "captured", body: held, lead: captures, status: payments.StatusSucceeded},
-		{name: "refunded", lead: refunds, status: payments.StatusSucceeded, refund: true},
-		{name: "refund_pending", lead: refundsLater, status: payments.StatusSucceeded, refund: true, sleeps: true},
+		{name: "refunded", lead: refunds, status: payments.StatusSucceeded, workflow: ofTheRefund},
+		{name: "refund_pending", lead: refundsLater, status: payments.StatusSucceeded, workflow: ofTheRefund, sleeps: true},
+		{name: "payout_pending", lead: paysOut(), status: payments.StatusSucceeded, workflow: ofThePayout, sleeps: true},
+		{name: "payout_paid", lead: paysOut("paid"), status: payments.StatusSucceeded, workflow: ofThePayout},
+		{name: "payout_failed", lead: paysOut("in_transit", "failed"), status: payments.StatusSucceeded, workflow: ofThePayout},
 	}
 }
 
@@ -74,7 +78,11 @@ func TestPaymentsLeaveReplayableHistories(t *testing.T) {
 				stage.lead(t, s, payment)
 			}
 			s.Eventually("the stage is reached", func() bool { return s.Payment(payment.ID).Status == stage.status })
-			history := atRest(t, s, stage.workflow(t, s, payment.ID), stage.sleeps)
+			workflow := boundaries.PaymentWorkflowID(payment.ID)
+			if stage.workflow != nil {
+				workflow = stage.workflow(t, s, payment.ID)
+			}
+			history := atRest(t, s, workflow, stage.sleeps)
 			require.NoError(t, replayer().ReplayWorkflowHistory(quiet(), history))
 			if *update {
 				body, err := temporalproto.CustomJSONMarshalOptions{Indent: "  "}.Marshal(history)
@@ -85,16 +93,27 @@ func TestPaymentsLeaveReplayableHistories(t *testing.T) {
 	}
 }
 
-// workflow is the id of the stage's workflow.
-func (stage stage) workflow(t *testing.T, s *system.System, payment payments.PaymentID) string {
+// ofTheRefund is the workflow of the payment's refund.
+func ofTheRefund(t *testing.T, s *system.System, payment payments.PaymentID) string {
 	t.Helper()
-	if !stage.refund {
-		return boundaries.PaymentWorkflowID(payment)
-	}
 	var list struct{ Data []payments.RefundView }
 	require.NoError(t, json.Unmarshal(s.Get("/v1/payments/"+payment.String()+"/refunds").Body, &list))
 	require.Len(t, list.Data, 1)
 	return boundaries.RefundWorkflowID(list.Data[0].ID)
+}
+
+// ofThePayout is the workflow of the one payout.
+func ofThePayout(t *testing.T, s *system.System, _ payments.PaymentID) string {
+	t.Helper()
+	return boundaries.PayoutWorkflowID(thePayout(t, s).ID)
+}
+
+func thePayout(t *testing.T, s *system.System) payments.PayoutView {
+	t.Helper()
+	var list struct{ Data []payments.PayoutView }
+	require.NoError(t, json.Unmarshal(s.Get("/v1/payouts").Body, &list))
+	require.Len(t, list.Data, 1)
+	return list.Data[0]
 }
 
 // atRest is the history once the workflow has ended, or sleeps with nothing under way.
@@ -135,6 +154,24 @@ func refundsLater(t *testing.T, s *system.System, payment payments.View) {
 	_, err := s.Twin.PlanRefund(t.Context(), payment.PaymentIntent, control.RefundPlan{Status: "pending", Unfunded: true})
 	require.NoError(t, err)
 	refunds(t, s, payment)
+}
+
+// paysOut pays out what the payment brought, once Stripe has released it; then the bank does with it what is said.
+func paysOut(becomes ...string) func(*testing.T, *system.System, payments.View) {
+	return func(t *testing.T, s *system.System, payment payments.View) {
+		t.Helper()
+		s.DB.AdvanceClock(t, 72*time.Hour)
+		body := map[string]any{"amount": payment.Amount / 2, "currency": payment.Currency, "reference": "week-1"}
+		answer, err := s.Post(t.Context(), s.APIKey, "/v1/payouts", "K2", body, "wait=20")
+		require.NoError(t, err)
+		require.Equal(t, http.StatusCreated, answer.Status, "%s", answer.Body)
+		for _, status := range becomes {
+			atRest(t, s, ofThePayout(t, s, payment.ID), true)
+			_, err := s.Twin.SettlePayout(t.Context(), thePayout(t, s).Payout, control.SettlePayout{Status: status})
+			require.NoError(t, err)
+			s.Eventually("it has become "+status, func() bool { return string(thePayout(t, s).Status) == status })
+		}
+	}
 }
 
 func cancels(t *testing.T, s *system.System, payment payments.View) {

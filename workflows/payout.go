@@ -35,24 +35,6 @@ type PayoutStep struct {
 func Payout(ctx workflow.Context, input PayoutInput) error {
 	run := newRun(ctx, input.Tries)
 	act := PayoutAct{Version: 1, Payout: input.Payout, Owner: run.owner}
-	step := PayoutStep{Next: payments.OperationPayout} // submitted
-	for {
-		name := NameReadPayout
-		switch {
-		case step.Next == payments.OperationPayout:
-			name = NameCreatePayout
-		case !run.drained():
-			if step.Over {
-				return nil
-			}
-			if run.long(ctx) {
-				return workflow.NewContinueAsNewError(ctx, NamePayout, input)
-			}
-			run.sleep(ctx)
-		}
-		var err error
-		if step, err = tryAct[PayoutStep](ctx, run, name, func(local bool) any { act.Local = local; return act }); err != nil {
-			return err
-		}
-	}
+	of := single{workflow: NamePayout, create: NameCreatePayout, read: NameReadPayout, input: input}
+	return runSingle[PayoutStep](ctx, run, of, func(local bool) any { act.Local = local; return act })
 }

@@ -36,24 +36,6 @@ type RefundStep struct {
 func Refund(ctx workflow.Context, input RefundInput) error {
 	run := newRun(ctx, input.Tries)
 	act := RefundAct{Version: 1, Refund: input.Refund, Owner: run.owner}
-	step := RefundStep{Next: payments.OperationRefund} // submitted
-	for {
-		name := NameReadRefund
-		switch {
-		case step.Next == payments.OperationRefund:
-			name = NameCreateRefund
-		case !run.drained():
-			if step.Over {
-				return nil
-			}
-			if run.long(ctx) {
-				return workflow.NewContinueAsNewError(ctx, NameRefund, input)
-			}
-			run.sleep(ctx)
-		}
-		var err error
-		if step, err = tryAct[RefundStep](ctx, run, name, func(local bool) any { act.Local = local; return act }); err != nil {
-			return err
-		}
-	}
+	of := single{workflow: NameRefund, create: NameCreateRefund, read: NameReadRefund, input: input}
+	return runSingle[RefundStep](ctx, run, of, func(local bool) any { act.Local = local; return act })
 }
