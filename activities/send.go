@@ -40,6 +40,7 @@ type sent struct {
 	intent  *stripeapi.Intent  // what it brought, of a call about an intent
 	refund  *stripeapi.Refund  // the same, of one about a refund
 	payout  *stripeapi.Payout  // or about a payout
+	party   *stripeapi.Party   // or about a customer or a connected account
 	refusal *stripeapi.Error   // a decline or a definite refusal
 	look    bool               // nothing is to be sent before Stripe was read
 }
@@ -148,6 +149,14 @@ func (a *Activities) sendTo(ctx context.Context, credentials stripeapi.Credentia
 	if call.Operation == payments.OperationPayout {
 		answer, err := a.Stripe.SendPayout(ctx, credentials, request)
 		return sent{call: call, answer: &answer.Receipt, payout: &answer.Payout}, err
+	}
+	if kind, provisions := payments.ProvisionKindOf(call.Operation); provisions {
+		send := a.Stripe.SendCustomer
+		if kind == payments.ProvisionConnectedAccount {
+			send = a.Stripe.SendConnectedAccount
+		}
+		answer, err := send(ctx, credentials, request)
+		return sent{call: call, answer: &answer.Receipt, party: &answer.Party}, err
 	}
 	answer, err := a.Stripe.Send(ctx, credentials, request)
 	return sent{call: call, answer: &answer.Receipt, intent: &answer.Intent}, err

@@ -58,7 +58,8 @@ const openCommands = selectCommand + `
 	WHERE r.payment = $1 AND r.status IN ('in_progress', 'unknown') AND r.resource_kind <> 'refund' ORDER BY r.number`
 
 const selectCommand = `
-	SELECT r.id, r.operation, CASE WHEN r.resource_kind = 'payment' THEN coalesce(substring(r.owner_key FROM '#([0-9]+)$')::int, 1) ELSE 1 END,
+	SELECT r.id, r.operation,
+	       CASE WHEN r.resource_kind IN ('payment', 'customer', 'connected_account') THEN coalesce(substring(r.owner_key FROM '#([0-9]+)$')::int, 1) ELSE 1 END,
 	       coalesce(r.number, 0), r.status, r.command, r.fence, coalesce(r.not_after <= payonce.clock(), false), r.answered_by, r.created_at,
 	       r.resource_kind, r.resource_id, coalesce(r.captured_before, 0), coalesce(r.captured_after, 0)
 	FROM payonce.idempotency_records r `

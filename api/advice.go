@@ -3,10 +3,12 @@ package api
 // advice says what a caller does next: the detail of a refusal that has none of its own.
 func (c code) advice() string {
 	return map[code]string{
-		codeUnauthorized:     "Send Authorization: Bearer and an API key of the tenant.",
-		codePaymentNotFound:  "No payment of this tenant has this id.",
-		codeRefundNotFound:   "No refund of this tenant has this id.",
-		codePayoutNotFound:   "No payout of this tenant has this id.",
+		codeUnauthorized:      "Send Authorization: Bearer and an API key of the tenant.",
+		codePaymentNotFound:   "No payment of this tenant has this id.",
+		codeRefundNotFound:    "No refund of this tenant has this id.",
+		codePayoutNotFound:    "No payout of this tenant has this id.",
+		codeProvisionNotFound: "None of this tenant has this id.",
+
 		codeRouteNotFound:    "The operations are in /openapi.json.",
 		codeMethodNotAllowed: "The methods of this path are in Allow.",
 		codeUnavailable:      "Repeat the request as it is, after Retry-After.",
@@ -25,6 +27,7 @@ func (c code) advice() string {
 		codePaymentSucceeded:  "There is nothing left to take: read the payment.",
 		codePaymentEnded:      "Create a further attempt of the reference, with replaces.",
 		codeAmountTooLarge:    "Ask for no more than there is.",
+		codeOwnerConflict:     "What is linked stays linked: ask with the content of the first time, or for another owner.",
 		codeUnexpectedState:   "Read the payment, and wait until it has changed.",
 	}[c]
 }

@@ -123,6 +123,10 @@ func (a *api) serveCommand(w http.ResponseWriter, r *http.Request, request comma
 	}
 	switch claimed.Outcome {
 	case boundaries.Acquired:
+		if claimed.Answer != nil { // the claim was the whole of it
+			send(w, claimed.Payment, claimed.Answer)
+			return nil
+		}
 		return a.await(w, r, claimed, request.wait)
 	case boundaries.Replay:
 		return a.replay(w, r, claimed)
@@ -181,6 +185,9 @@ func (a *api) await(w http.ResponseWriter, r *http.Request, claim boundaries.Cla
 	if claim.Operation == payments.OperationPayout {
 		return a.showClaimedPayout(w, r, claim, http.StatusAccepted)
 	}
+	if _, provisions := payments.ProvisionKindOf(claim.Operation); provisions {
+		return a.showClaimedProvision(w, r, claim, http.StatusAccepted)
+	}
 	return a.showClaimed(w, r, claim, http.StatusAccepted)
 }
 
@@ -216,6 +223,9 @@ func (a *api) replay(w http.ResponseWriter, r *http.Request, claim boundaries.Cl
 	}
 	if claim.Operation == payments.OperationPayout {
 		return a.showClaimedPayout(w, r, claim, http.StatusOK)
+	}
+	if _, provisions := payments.ProvisionKindOf(claim.Operation); provisions {
+		return a.showClaimedProvision(w, r, claim, http.StatusOK)
 	}
 	if claim.Operation == payments.OperationRefund {
 		return a.showClaimed(w, r, claim, http.StatusOK)

@@ -70,7 +70,8 @@ func (a *api) mount(mux *http.ServeMux) {
 // letAnswersGrow takes back that objects have no further members, which holds for commands alone.
 func letAnswersGrow(schemas huma.Registry) {
 	commands := []reflect.Type{reflect.TypeFor[createBody](), reflect.TypeFor[confirmBody](), reflect.TypeFor[cancelBody](), reflect.TypeFor[captureBody](),
-		reflect.TypeFor[refundBody](), reflect.TypeFor[payoutBody]()}
+		reflect.TypeFor[refundBody](), reflect.TypeFor[payoutBody](),
+		reflect.TypeFor[customerBody](), reflect.TypeFor[connectedAccountBody](), reflect.TypeFor[walletBody]()}
 	for name, schema := range schemas.Map() {
 		if !slices.Contains(commands, schemas.TypeFromRef("#/components/schemas/"+name)) {
 			schema.AdditionalProperties = nil
@@ -87,6 +88,12 @@ func (a *api) operations(schemas huma.Registry) []operation {
 		{describeCancelPayment(schemas), tenants.ScopeWrite, a.cancelPayment},
 		{describeCreateRefund(schemas), tenants.ScopeWrite, a.createRefund},
 		{describeCreatePayout(schemas), tenants.ScopeWrite, a.createPayout},
+		{describeCreateProvision(schemas, payments.ProvisionCustomer), tenants.ScopeWrite, a.createProvision(payments.ProvisionCustomer, parseCustomer)},
+		{
+			describeCreateProvision(schemas, payments.ProvisionConnectedAccount), tenants.ScopeWrite,
+			a.createProvision(payments.ProvisionConnectedAccount, parseConnectedAccount),
+		},
+		{describeCreateProvision(schemas, payments.ProvisionWallet), tenants.ScopeWrite, a.createProvision(payments.ProvisionWallet, parseWallet)},
 		{describeListPayments(schemas), tenants.ScopeRead, a.listPayments},
 		{describeGetPayment(schemas), tenants.ScopeRead, a.getPayment},
 		{describeTimeline(schemas), tenants.ScopeRead, a.showTimeline},
@@ -96,6 +103,9 @@ func (a *api) operations(schemas huma.Registry) []operation {
 		{describeGetPayout(schemas), tenants.ScopeRead, a.getPayout},
 		{describeHealth(), "", a.health},
 		{describeReady(schemas), "", a.ready},
+		{describeGetProvision(schemas, payments.ProvisionCustomer), tenants.ScopeRead, a.getProvision(payments.ProvisionCustomer)},
+		{describeGetProvision(schemas, payments.ProvisionConnectedAccount), tenants.ScopeRead, a.getProvision(payments.ProvisionConnectedAccount)},
+		{describeGetProvision(schemas, payments.ProvisionWallet), tenants.ScopeRead, a.getProvision(payments.ProvisionWallet)},
 	}
 }
 

@@ -47,6 +47,7 @@ const (
 	codePaymentNotFound      code = "payment_not_found"
 	codeRefundNotFound       code = "refund_not_found"
 	codePayoutNotFound       code = "payout_not_found"
+	codeProvisionNotFound    code = "provision_not_found"
 	codeRouteNotFound        code = "route_not_found"
 	codeMethodNotAllowed     code = "method_not_allowed"
 	codeBodyTooSlow          code = "body_too_slow"
@@ -65,6 +66,7 @@ const (
 	codeUnexpectedState   = code(boundaries.ConflictUnexpectedState)
 	codeAmountTooLarge    = code(boundaries.ConflictAmountTooLarge)
 
+	codeOwnerConflict     = code(boundaries.ConflictOwner)
 	// Of stored answers.
 	codeProviderRefused = code(payments.FailureProviderRefused)
 	codeExpiredUnsent   = code(payments.FailureExpiredUnsent)
@@ -80,14 +82,14 @@ func (c code) status() int {
 		return http.StatusUnauthorized
 	case codeForbiddenScope:
 		return http.StatusForbidden
-	case codePaymentNotFound, codeRefundNotFound, codePayoutNotFound, codeRouteNotFound:
+	case codePaymentNotFound, codeRefundNotFound, codePayoutNotFound, codeProvisionNotFound, codeRouteNotFound:
 		return http.StatusNotFound
 	case codeMethodNotAllowed:
 		return http.StatusMethodNotAllowed
 	case codeBodyTooSlow:
 		return http.StatusRequestTimeout
 	case codeInProgress, codeReferenceConflict, codeReferenceEnded, codeReplacesUnknown, codePaymentSucceeded, codePaymentEnded,
-		codeUnexpectedState, codeAmountTooLarge, codeExpiredUnsent:
+		codeUnexpectedState, codeAmountTooLarge, codeOwnerConflict, codeExpiredUnsent:
 		return http.StatusConflict
 	case codeProviderRefused:
 		return http.StatusPaymentRequired
@@ -147,6 +149,8 @@ func refusalOf(err error) refusal {
 		return refusal{Code: codeUnavailable, RetryAfter: unavailableRetryAfter}
 	default:
 		return refusal{Code: codeInternal}
+	case errors.Is(err, paymentstore.ErrNoProvision):
+		return refusal{Code: codeProvisionNotFound}
 	}
 }
 
@@ -172,6 +176,7 @@ func (c code) title() string {
 		codeReferenceEnded:    "The reference has succeeded and is not attempted again",
 		codeReplacesUnknown:   "The payment to replace is not one of this reference",
 		codePaymentSucceeded:  "The payment has succeeded",
+		codeProvisionNotFound: "There is no such customer, connected account or wallet",
 		codePaymentEnded:      "The payment is over without money, or about to be",
 		codeUnexpectedState:   "The payment's state rules this command out",
 		codeAmountTooLarge:    "The amount is more than there is to take",
@@ -182,6 +187,7 @@ func (c code) title() string {
 }
 
 // fail answers with what the caller may know of err, and logs the rest. When the request has ended, because the caller went
+		codeOwnerConflict:     "The owner has it, or waits for it, with other content",
 // away or the server stops, the connection is cut: returning would send an empty 200. A body that was too slow ends the
 // request too, as net/http takes any failed read for a caller who went away; that one may still listen.
 func (a *api) fail(w http.ResponseWriter, r *http.Request, err error) {

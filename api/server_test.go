@@ -220,6 +220,10 @@ func (c *commands) ClaimRefund(ctx context.Context, asking boundaries.Asking, co
 	return c.asks(ctx, claimed{asking.Tenant, asking.Key, command, asking.Normalised, asking.AttendedFor})
 }
 
+func (c *commands) ClaimProvision(ctx context.Context, asking boundaries.Asking, command payments.ProvisionCommand) (boundaries.Claim, error) {
+	return c.asks(ctx, claimed{asking.Tenant, asking.Key, command, asking.Normalised, asking.AttendedFor})
+}
+
 func (c *commands) ClaimPayout(ctx context.Context, asking boundaries.Asking, command payments.PayoutCommand) (boundaries.Claim, error) {
 	return c.asks(ctx, claimed{asking.Tenant, asking.Key, command, asking.Normalised, asking.AttendedFor})
 }

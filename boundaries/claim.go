@@ -21,7 +21,7 @@ type Claim struct {
 	Operation  payments.Operation
 	Record     payments.RecordID
 	Payment    payments.PaymentID
-	Answer     *Answer       // with Replay; nil when the replay window is over: show the resource as it is now
+	Answer     *Answer       // with Replay, nil when the replay window is over: show the resource as it is now; and with Acquired, of what the claim did whole
 	RetryAfter time.Duration // with InProgress
 	Over       bool          // with Acquired: the payment has ended, so the command is decided in Postgres, not by a workflow
 }
@@ -37,6 +37,7 @@ const (
 	ConflictPaymentSucceeded ConflictCode = payments.CodePaymentSucceeded
 	ConflictPaymentEnded     ConflictCode = payments.CodePaymentEnded    // it is over without money, or about to be
 	ConflictUnexpectedState  ConflictCode = payments.CodeUnexpectedState // its state rules the command out for now
+	ConflictOwner            ConflictCode = "owner_conflict"             // the owner has been provisioned with other content
 	ConflictAmountTooLarge   ConflictCode = payments.CodeAmountTooLarge  // more than is held, or than may be given back
 )
 

@@ -62,9 +62,19 @@ func PayoutOwnerKey(account string, currency payments.Currency, reference string
 	return OwnerKey(account + "/" + string(currency) + "/" + reference)
 }
 
-// ProvisioningOwnerKey is `<owner>/<currency>`.
-func ProvisioningOwnerKey(owner string, currency payments.Currency) OwnerKey {
-	return OwnerKey(owner + "/" + string(currency))
+// ProvisioningOwnerKey is `<owner>` of a customer, `<owner>/<currency>` of a connected account and `<owner>/<currency>/<network>` of a wallet. Stripe's
+// refusal leaves the owner without one: attempt n of the same, n = refused ones + 1, is the same key and, from 2 on, `#n`.
+func ProvisioningOwnerKey(owner string, currency payments.Currency, network string, attempt int) OwnerKey {
+	key := owner
+	for _, part := range []string{string(currency), network} {
+		if part != "" {
+			key += "/" + part
+		}
+	}
+	if attempt > 1 {
+		key += "#" + strconv.Itoa(attempt)
+	}
+	return OwnerKey(key)
 }
 
 // RecordID is the id of the record of a business attempt.
@@ -77,7 +87,7 @@ func PaymentID(tenant payments.TenantID, reference string, attempt int) payments
 	return payments.PaymentID{UUID: derive("payment", tenant.String(), reference, strconv.Itoa(attempt))}
 }
 
-// ResourceID is the id of a capture, refund or payout: what the command of an owner key makes.
+// ResourceID is the id of a capture, refund, payout or provision: what the command of an owner key makes.
 func ResourceID(tenant payments.TenantID, operation payments.Operation, owner OwnerKey) uuid.UUID {
 	return derive("resource", tenant.String(), string(operation), string(owner))
 }
@@ -85,7 +95,7 @@ func ResourceID(tenant payments.TenantID, operation payments.Operation, owner Ow
 // ProviderKey is what a call to Stripe is named by.
 type ProviderKey struct {
 	Tenant       payments.TenantID
-	ResourceKind string // payment, capture, refund, payout
+	ResourceKind string // payment, capture, refund, payout, customer, connected_account
 	ResourceID   uuid.UUID
 	Operation    payments.Operation
 	Attempt      int // what the caller wanted again, from 1

@@ -30,6 +30,10 @@ const (
 	ResourceCapture = "capture"
 	ResourceRefund  = "refund"
 	ResourcePayout  = "payout"
+
+	ResourceCustomer         = string(payments.ProvisionCustomer)
+	ResourceConnectedAccount = string(payments.ProvisionConnectedAccount)
+	ResourceWallet           = string(payments.ProvisionWallet)
 )
 
 // Database is a pool, a connection or a transaction.

@@ -13,6 +13,13 @@ const (
 	OperationPayout  Operation = "create_payout"
 )
 
+// The operations that link something to an owner.
+const (
+	OperationCustomer         Operation = "create_customer"
+	OperationConnectedAccount Operation = "create_connected_account"
+	OperationWallet           Operation = "create_wallet"
+)
+
 // Kinds of payment method that an intent may take, in Stripe's words (https://docs.stripe.com/api/payment_intents/create).
 const (
 	MethodTypeCard      = "card"

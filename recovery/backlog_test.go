@@ -31,6 +31,10 @@ func (w *woken) WakeRefund(ctx context.Context, payment payments.PaymentID, _ pa
 	return w.Wake(ctx, payment)
 }
 
+func (w *woken) WakeProvision(ctx context.Context, _ payments.ProvisionID, _ payments.RecordID) error {
+	return w.Wake(ctx, payments.PaymentID{})
+}
+
 func (w *woken) WakePayout(ctx context.Context, _ payments.PayoutID) error {
 	return w.Wake(ctx, payments.PaymentID{})
 }

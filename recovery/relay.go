@@ -52,6 +52,7 @@ type Waker interface {
 	Wake(ctx context.Context, payment payments.PaymentID) error
 	WakeRefund(ctx context.Context, payment payments.PaymentID, refund payments.RefundID) error
 	WakePayout(ctx context.Context, payout payments.PayoutID) error
+	WakeProvision(ctx context.Context, provision payments.ProvisionID, record payments.RecordID) error
 }
 
 // Behind tells whether a backlog waits for those under way: then each that ends is to be followed by another round.
@@ -184,6 +185,9 @@ func (r *Relay) wake(ctx context.Context, payment payments.PaymentID, command du
 	if command.Kind == boundaries.ResourcePayout {
 		return r.Waker.WakePayout(ctx, payments.PayoutID{UUID: command.Resource})
 	}
+	if command.Kind == boundaries.ResourceCustomer || command.Kind == boundaries.ResourceConnectedAccount {
+		return r.Waker.WakeProvision(ctx, payments.ProvisionID{UUID: command.Resource}, payments.RecordID{UUID: command.Record})
+	}
 	if command.First && command.Operation == payments.OperationCreate && !command.Settled {
 		return r.Waker.Start(ctx, payment)
 	}
@@ -193,7 +197,7 @@ func (r *Relay) wake(ctx context.Context, payment payments.PaymentID, command du
 func (r *Relay) wakeOne(ctx context.Context, command dueCommand) error {
 	payment := payments.PaymentID{UUID: command.Payment}
 	woken := r.wake(ctx, payment, command)
-	if errors.Is(woken, workflows.ErrOver) && !command.Settled && command.Kind != boundaries.ResourcePayout {
+	if errors.Is(woken, workflows.ErrOver) && !command.Settled && command.Payment != uuid.Nil {
 		_, err := r.Activities.Decide(ctx, payment)
 		return err
 	}

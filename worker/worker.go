@@ -20,6 +20,7 @@ func Register(registry worker.Registry, acts *activities.Activities) {
 	registry.RegisterWorkflowWithOptions(workflows.Payment, workflow.RegisterOptions{Name: workflows.NamePayment})
 	registry.RegisterWorkflowWithOptions(workflows.Refund, workflow.RegisterOptions{Name: workflows.NameRefund})
 	registry.RegisterWorkflowWithOptions(workflows.Payout, workflow.RegisterOptions{Name: workflows.NamePayout})
+	registry.RegisterWorkflowWithOptions(workflows.Provision, workflow.RegisterOptions{Name: workflows.NameProvision})
 	for name, act := range map[string]any{
 		workflows.NameCreateIntent: acts.CreateIntent,
 		workflows.NameConfirm:      acts.ConfirmIntent,
@@ -30,6 +31,9 @@ func Register(registry worker.Registry, acts *activities.Activities) {
 		workflows.NameReadRefund:   acts.ReadRefund,
 		workflows.NameCreatePayout: acts.CreatePayout,
 		workflows.NameReadPayout:   acts.ReadPayout,
+
+		workflows.NameCreateProvision: acts.CreateProvision,
+		workflows.NameReadProvision:   acts.ReadProvision,
 	} {
 		registry.RegisterActivityWithOptions(act, activity.RegisterOptions{Name: name})
 	}

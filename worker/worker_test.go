@@ -35,7 +35,8 @@ func TestRegisteredNamesArePinned(t *testing.T) {
 	sort.Strings(registered.registered)
 	require.Equal(t, []string{
 		"activity CancelIntent", "activity CaptureIntent", "activity ConfirmIntent", "activity CreateIntent", "activity CreatePayout",
-		"activity CreateRefund",
-		"activity ReadPayment", "activity ReadPayout", "activity ReadRefund", "workflow Payment", "workflow Payout", "workflow Refund",
+		"activity CreateProvision", "activity CreateRefund",
+		"activity ReadPayment", "activity ReadPayout", "activity ReadProvision", "activity ReadRefund",
+		"workflow Payment", "workflow Payout", "workflow Provision", "workflow Refund",
 	}, registered.registered)
 }

@@ -15,6 +15,10 @@ const (
 	NameCreatePayout = "CreatePayout"
 	NameReadPayout   = "ReadPayout"
 	SignalWake       = "wake"
+
+	NameProvision       = "Provision"
+	NameCreateProvision = "CreateProvision"
+	NameReadProvision   = "ReadProvision"
 )
 
 // TaskQueue is the default task queue of payments.

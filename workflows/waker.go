@@ -72,6 +72,17 @@ func (w *Waker) WakePayout(ctx context.Context, payout payments.PayoutID) error 
 	return w.ended(err)
 }
 
+// WakeProvision signals the workflow of the record's attempt at a provision and starts it if it is not there. It returns ErrOver when the workflow has
+// completed.
+func (w *Waker) WakeProvision(ctx context.Context, provision payments.ProvisionID, record payments.RecordID) error {
+	ctx, cancel := context.WithTimeout(ctx, w.Timing.WorkflowTask)
+	defer cancel()
+	id := boundaries.ProvisionWorkflowID(record)
+	_, err := w.Client.SignalWithStartWorkflow(ctx, id, SignalWake, nil, w.options(id),
+		NameProvision, ProvisionInput{Version: 1, Provision: provision, Tries: w.tries()})
+	return w.ended(err)
+}
+
 func (w *Waker) options(id string) client.StartWorkflowOptions {
 	return client.StartWorkflowOptions{
 		ID:                       id,

@@ -55,6 +55,9 @@ func (w apiWaker) Wake(ctx context.Context, claim boundaries.Claim) error {
 	if claim.Operation == payments.OperationPayout {
 		return w.wakePayout(waking, claim)
 	}
+	if _, provisions := payments.ProvisionKindOf(claim.Operation); provisions {
+		return w.wakeProvision(waking, claim)
+	}
 	woken := workflows.ErrOver
 	switch {
 	case claim.Operation == payments.OperationCreate:
@@ -98,6 +101,19 @@ func (w apiWaker) wakePayout(ctx context.Context, claim boundaries.Claim) error 
 		return err
 	}
 	err = w.wake(func() error { return w.app.waker.WakePayout(ctx, payout.ID) })
+	if errors.Is(err, workflows.ErrOver) {
+		return nil // it has its outcome
+	}
+	return err
+}
+
+// wakeProvision wakes what asks Stripe. A wallet asks nobody: its claim was the whole of it.
+func (w apiWaker) wakeProvision(ctx context.Context, claim boundaries.Claim) error {
+	provision, err := paymentstore.ProvisionOf(ctx, w.app.Tenant, claim.Record)
+	if err != nil || !provision.Kind.AtStripe() {
+		return err
+	}
+	err = w.wake(func() error { return w.app.waker.WakeProvision(ctx, provision.ID, claim.Record) })
 	if errors.Is(err, workflows.ErrOver) {
 		return nil // it has its outcome
 	}

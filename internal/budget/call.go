@@ -23,6 +23,11 @@ const (
 	CreatePayout Endpoint = "payout"
 	ReadPayout   Endpoint = "read payout"
 	ListPayouts  Endpoint = "list payouts"
+
+	CreateCustomer         Endpoint = "customer"
+	ListCustomers          Endpoint = "list customers"
+	CreateConnectedAccount Endpoint = "account"
+	ListConnectedAccounts  Endpoint = "list accounts"
 )
 
 // EndpointOf is the endpoint that an operation's call goes to.
@@ -40,6 +45,10 @@ func EndpointOf(operation payments.Operation) Endpoint {
 		return CreateRefund
 	case payments.OperationPayout:
 		return CreatePayout
+	case payments.OperationCustomer:
+		return CreateCustomer
+	case payments.OperationConnectedAccount:
+		return CreateConnectedAccount
 	default:
 		return Endpoint(operation)
 	}

@@ -42,6 +42,12 @@ type PayoutAnswer struct {
 	Payout Payout
 }
 
+// PartyAnswer is a 2xx to a call about a customer or a connected account.
+type PartyAnswer struct {
+	Receipt
+	Party Party
+}
+
 // Send sends a frozen request about an intent once. It returns *Error for Stripe's refusals, *NotSentError when certainly nothing left this machine,
 // and any other error when the outcome is not known.
 func (c *Client) Send(ctx context.Context, credentials Credentials, request Request) (Answer, error) {
@@ -68,6 +74,24 @@ func (c *Client) SendPayout(ctx context.Context, credentials Credentials, reques
 		return PayoutAnswer{}, err
 	}
 	return PayoutAnswer{Receipt: receiptOf(payout.LastResponse), Payout: payoutOf(payout, credentials.Account)}, nil
+}
+
+// SendCustomer is Send for a request about a customer: POST /v1/customers.
+func (c *Client) SendCustomer(ctx context.Context, credentials Credentials, request Request) (PartyAnswer, error) {
+	customer := &stripe.Customer{}
+	if err := c.send(ctx, credentials, request, customer); err != nil {
+		return PartyAnswer{}, err
+	}
+	return PartyAnswer{Receipt: receiptOf(customer.LastResponse), Party: customerOf(customer, credentials.Account)}, nil
+}
+
+// SendConnectedAccount is Send for a request about a connected account: POST /v1/accounts.
+func (c *Client) SendConnectedAccount(ctx context.Context, credentials Credentials, request Request) (PartyAnswer, error) {
+	account := &stripe.Account{}
+	if err := c.send(ctx, credentials, request, account); err != nil {
+		return PartyAnswer{}, err
+	}
+	return PartyAnswer{Receipt: receiptOf(account.LastResponse), Party: connectedAccountOf(account, credentials.Account)}, nil
 }
 
 func (c *Client) send(ctx context.Context, credentials Credentials, request Request, into stripe.LastResponseSetter) error {
