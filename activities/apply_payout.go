@@ -14,6 +14,7 @@ import (
 	"payonce/internal/postgres"
 	"payonce/internal/stripeapi"
 	"payonce/ledger"
+	"payonce/notifications"
 	"payonce/payments"
 	"payonce/workflows"
 )
@@ -29,7 +30,7 @@ type LearntPayout struct {
 }
 
 // ApplyPayout applies what Stripe says of a payout, whoever brings it, as Apply does for a payment: one transaction locks the payout, binds it, moves it if
-// the fact is ahead, posts the money that moved, completes the command and marks the events.
+// the fact is ahead, posts the money that moved, queues the message of its end, completes the command and marks the events.
 func (a *Activities) ApplyPayout(ctx context.Context, id payments.PayoutID, facts ...LearntPayout) error {
 	return a.applyPayout(ctx, id, func(*pgx.Batch) {}, facts)
 }
@@ -47,6 +48,7 @@ func (a *Activities) applyPayout(ctx context.Context, id payments.PayoutID, adop
 	err := postgres.Pipelined(ctx, a.Pool, func(first *pgx.Batch) {
 		all = payoutApplication{Activities: a}
 		adopt(first)
+		notifications.QueueEndpointsOfPayout(first, id, &all.endpoints)
 		first.Queue(paymentstore.SelectPayouts+`WHERE p.id = $1 FOR NO KEY UPDATE OF p`, id.UUID).QueryRow(func(row pgx.Row) (err error) {
 			all.at, err = paymentstore.ScanPayout(row)
 			return err
@@ -70,10 +72,12 @@ func (a *Activities) applyPayout(ctx context.Context, id payments.PayoutID, adop
 // payoutApplication is one transaction of ApplyPayout: the payout as it stands after each fact, and what is to be told.
 type payoutApplication struct {
 	*Activities
-	at      payments.Payout
-	now     time.Time
-	settled []*boundaries.Settlement
-	woken   bool // it changed under its workflow
+	endpoints []uuid.UUID // of the tenant
+	at        payments.Payout
+	now       time.Time
+	settled   []*boundaries.Settlement
+	messages  int  // queued now
+	woken     bool // it changed under its workflow
 }
 
 // apply applies one fact to the payout as it stands.
@@ -91,6 +95,11 @@ func (all *payoutApplication) apply(ctx context.Context, tx pgx.Tx, last *pgx.Ba
 		if result.Outcome == boundaries.Mismatch {
 			all.Log.Error("a posting key holds other content: nothing was posted", "payout", before.ID, "posting_key", ch.postings[i].Key)
 			ch.after.Review = &payments.Review{Reason: "posting_mismatch", Since: all.now, Facts: map[string]any{"posting_key": ch.postings[i].Key}}
+		}
+	}
+	if ch.after.Status != before.Status {
+		if err := all.tell(ctx, tx, &ch.after, learnt); err != nil {
+			return err
 		}
 	}
 	all.at = ch.after
@@ -113,10 +122,42 @@ func (all *payoutApplication) apply(ctx context.Context, tx pgx.Tx, last *pgx.Ba
 	return nil
 }
 
-// announce tells this process what was committed: waiting callers, and the workflow when its payout changed under it.
+// tell queues the message of the status that the payout has come to, if it is told: one that failed after it was paid tells both.
+func (all *payoutApplication) tell(ctx context.Context, tx pgx.Tx, p *payments.Payout, learnt LearntPayout) error {
+	kind, told := notifications.KindOfPayout(p.Status)
+	if !told {
+		return nil
+	}
+	subject, err := kind.Subject(payments.PaymentID{}, notifications.Of{Payout: p.ID.String()})
+	if err != nil {
+		return err
+	}
+	body, err := notifications.RenderPayout(kind, subject, p.View(), learnt.EffectiveAt)
+	if err != nil {
+		return err
+	}
+	batch, queued := &pgx.Batch{}, notifications.Queued{}
+	message := notifications.Message{Tenant: p.Tenant, Subject: subject, Kind: kind, Payout: p.ID, Sequence: p.LastMessage + 1, Body: body}
+	if err := notifications.QueueFor(batch, all.Sealer, message, all.endpoints, &queued); err != nil {
+		return err
+	}
+	if err := tx.SendBatch(ctx, batch).Close(); err != nil {
+		return fmt.Errorf("tell of payout: %w", err)
+	}
+	if queued.Queued > 0 {
+		p.LastMessage++
+	}
+	all.messages += queued.Queued
+	return nil
+}
+
+// announce tells this process what was committed: waiting callers, the dispatcher, and the workflow when its payout changed under it.
 func (all *payoutApplication) announce(ctx context.Context) {
 	for _, settled := range all.settled {
 		all.Settled.Announce(*settled)
+	}
+	if all.messages > 0 {
+		all.Nudge()
 	}
 	if !all.woken {
 		return

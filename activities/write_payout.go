@@ -24,14 +24,15 @@ func (all *payoutApplication) queuePayout(batch *pgx.Batch, before, after paymen
 		after.ReachedAt(payments.StageTerminal), after.ReachedAt(payments.StageLedgerApplied), // 6-7
 		after.ProviderID, after.Automatic, after.ArrivalDate, after.FailureReason, after.LastError, after.Moved, after.Returned, // 8-14
 		after.ReadBegunAt, reviewReason, reviewSince, reviewFacts, // 15-18
-		after.Status.Terminal(), after.Status != before.Status, all.Timing.PollAfter, all.Timing.PollMaximum, learnt.Source == SourcePoll) // 19-23
+		after.Status.Terminal(), after.Status != before.Status, all.Timing.PollAfter, all.Timing.PollMaximum, learnt.Source == SourcePoll, // 19-23
+		after.LastMessage)
 }
 
 const updatePayout = `
 	UPDATE payonce.payouts SET
 		status = $2, stage = $3, external_resource_created_at = $4, processing_at = $5, terminal_at = $6, ledger_applied_at = $7,
 		payout_id = nullif($8, ''), automatic = $9, arrival_date = $10, failure_reason = nullif($11, ''), last_error = $12, moved = $13, returned = $14,
-		read_begun_at = $15, review_reason = $16, review_since = $17, review_evidence = $18,
+		last_message = coalesce(nullif($24, 0), last_message), read_begun_at = $15, review_reason = $16, review_since = $17, review_evidence = $18,
 		polls = CASE WHEN $20 THEN 0 WHEN $23 THEN polls + 1 ELSE polls END,
 		next_poll_at = CASE
 			WHEN $19 OR $8 = '' THEN NULL

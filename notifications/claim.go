@@ -21,7 +21,7 @@ type claim struct {
 	disabled bool
 }
 
-// claim takes the due messages that may be tried now: of each (payment, endpoint) only the lowest sequence that is not settled, of each
+// claim takes the due messages that may be tried now: of each (payment or payout, endpoint) only the lowest sequence that is not settled, of each
 // endpoint at most what its limit leaves beside busy, oldest first. Taking moves next_try_at past the lease and counts the try, and
 // first_sent_at commits here, before any byte is sent. Two dispatchers never take one row: a locked row is skipped, a taken one is not due.
 func (d *Dispatcher) claim(ctx context.Context, busy map[uuid.UUID]int, limit int) ([]claim, error) {
@@ -39,9 +39,12 @@ func (d *Dispatcher) claim(ctx context.Context, busy map[uuid.UUID]int, limit in
 			CROSS JOIN LATERAL (
 				SELECT n.id, n.next_try_at FROM payonce.notifications n
 				WHERE n.endpoint = e.id AND n.next_try_at <= (SELECT now FROM clock)
-					AND n.sequence = ( -- a sub-select: as an anti join it would be one scan of the whole table
+					AND n.sequence = CASE WHEN n.payout IS NULL THEN ( -- a sub-select: as an anti join it would be one scan of the whole table
 						SELECT min(open.sequence) FROM payonce.notifications open
 						WHERE open.payment = n.payment AND open.endpoint = n.endpoint AND open.status = 'queued')
+					ELSE (
+						SELECT min(open.sequence) FROM payonce.notifications open
+						WHERE open.payout = n.payout AND open.endpoint = n.endpoint AND open.status = 'queued') END
 				ORDER BY n.next_try_at
 				LIMIT greatest($3 - coalesce(busy.sends, 0), 0)
 				FOR UPDATE SKIP LOCKED

@@ -13,7 +13,7 @@ import (
 	"payonce/internal/seal"
 )
 
-// Dispatcher delivers what is queued, at least once and under a stable id, in order per (payment, endpoint). Any number may run on
+// Dispatcher delivers what is queued, at least once and under a stable id, in order per (payment or payout, endpoint). Any number may run on
 // one database.
 type Dispatcher struct {
 	pool   *pgxpool.Pool

@@ -21,13 +21,14 @@ type Message struct {
 	Tenant   payments.TenantID
 	Subject  string // Kind.Subject
 	Kind     Kind
-	Payment  payments.PaymentID
-	Sequence int    // the payment's next message number, from 1; read and raised under the payment's lock
-	Body     []byte // Render
+	Payment  payments.PaymentID // zero of a payout's
+	Payout   payments.PayoutID  // zero of a payment's
+	Sequence int                // the next message number of the payment or the payout, from 1; read and raised under its lock
+	Body     []byte             // Render
 }
 
 func (m Message) validate() error {
-	if m.Subject == "" || m.Kind == "" || m.Sequence < 1 || len(m.Body) == 0 {
+	if m.Subject == "" || m.Kind == "" || m.Sequence < 1 || len(m.Body) == 0 || (m.Payment.UUID == uuid.Nil) == (m.Payout.UUID == uuid.Nil) {
 		return fmt.Errorf("%w: kind %q, subject %q, sequence %d, %d bytes of body", ErrInvalidMessage, m.Kind, m.Subject, m.Sequence, len(m.Body))
 	}
 	return nil
@@ -70,6 +71,16 @@ func QueueEndpoints(batch *pgx.Batch, payment payments.PaymentID, into *[]uuid.U
 	})
 }
 
+// QueueEndpointsOfPayout is QueueEndpoints for a payout.
+func QueueEndpointsOfPayout(batch *pgx.Batch, payout payments.PayoutID, into *[]uuid.UUID) {
+	batch.Queue(`
+		SELECT e.id FROM payonce.payouts p JOIN payonce.notification_endpoints e ON e.tenant = p.tenant
+		WHERE p.id = $1 AND e.disabled_at IS NULL`, payout.UUID).Query(func(rows pgx.Rows) (err error) {
+		*into, err = pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+		return err
+	})
+}
+
 // QueueFor queues what Enqueue does, for endpoints read in the same transaction.
 func QueueFor(batch *pgx.Batch, sealer *seal.Sealer, message Message, endpoints []uuid.UUID, into *Queued) error {
 	*into = Queued{}
@@ -86,18 +97,26 @@ func QueueFor(batch *pgx.Batch, sealer *seal.Sealer, message Message, endpoints 
 	}
 	batch.Queue(`
 		INSERT INTO payonce.notifications
-			(id, tenant, subject, kind, endpoint, payment, sequence, body, status, next_try_at, created_at)
-		SELECT row.id, $3, $4, $5, row.endpoint, $6, $7, $8, 'queued', clock.now, clock.now
+			(id, tenant, subject, kind, endpoint, payment, sequence, body, status, next_try_at, created_at, payout)
+		SELECT row.id, $3, $4, $5, row.endpoint, $6, $7, $8, 'queued', clock.now, clock.now, $9
 		FROM unnest($1::uuid[], $2::uuid[]) AS row (id, endpoint), (SELECT payonce.clock() AS now) AS clock
 		ORDER BY row.id
 		ON CONFLICT DO NOTHING`,
-		ids, endpoints, message.Tenant.UUID, message.Subject, string(message.Kind), message.Payment.UUID, message.Sequence, body,
+		ids, endpoints, message.Tenant.UUID, message.Subject, string(message.Kind), orNull(message.Payment.UUID), message.Sequence, body, orNull(message.Payout.UUID),
 	).Exec(func(inserted pgconn.CommandTag) error {
 		into.Queued = int(inserted.RowsAffected())
 		into.Suppressed = len(endpoints) - into.Queued
 		return nil
 	})
 	return nil
+}
+
+// orNull is the id for a column that is null where there is none.
+func orNull(id uuid.UUID) *uuid.UUID {
+	if id == uuid.Nil {
+		return nil
+	}
+	return &id
 }
 
 func openEndpoints(ctx context.Context, tx pgx.Tx, tenant payments.TenantID) ([]uuid.UUID, error) {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"payonce/notifications"
+	"payonce/payments"
 )
 
 func TestMessageIsQueuedOncePerEndpoint(t *testing.T) {
@@ -130,6 +131,8 @@ func TestIncompleteMessageIsRefused(t *testing.T) {
 		"no sequence": func(m *notifications.Message) { m.Sequence = 0 },
 		"no body":     func(m *notifications.Message) { m.Body = nil },
 		"no kind":     func(m *notifications.Message) { m.Kind = "" },
+		"of nothing":  func(m *notifications.Message) { m.Payment = payments.PaymentID{} },
+		"of two":      func(m *notifications.Message) { m.Payout.UUID = m.Payment.UUID },
 	} {
 		message := whole
 		spoil(&message)

@@ -32,6 +32,10 @@ const (
 	DisputeWon    Kind = "dispute.won"    // subject: dispute/<id>
 	DisputeLost   Kind = "dispute.lost"   // subject: dispute/<id>
 	DisputeClosed Kind = "dispute.closed" // subject: dispute/<id>; an inquiry that moved no money
+
+	PayoutPaid     Kind = "payout.paid"     // subject: payout/<id>; the bank has it, and may still send it back
+	PayoutFailed   Kind = "payout.failed"   // subject: payout/<id>; also after it was paid, and when Stripe refused it
+	PayoutCanceled Kind = "payout.canceled" // subject: payout/<id>
 )
 
 // Kinds lists every kind.
@@ -40,19 +44,21 @@ func Kinds() []Kind {
 		PaymentSucceeded, PaymentDeclined, PaymentFailed, PaymentCanceled, PaymentExpired,
 		PaymentAuthorized, PaymentHoldExpiring, PaymentPartiallyCaptured, RefundSucceeded, RefundFailed, RefundCanceled,
 		DisputeOpened, DisputeWon, DisputeLost, DisputeClosed,
+		PayoutPaid, PayoutFailed, PayoutCanceled,
 	}
 }
 
 // ErrInvalidMessage says that a message lacks what every message needs, for instance what it tells of.
 var ErrInvalidMessage = errors.New("incomplete message")
 
-// Of is what a message tells of beside its payment.
+// Of is what a message tells of beside its payment, or without one.
 type Of struct {
 	Charge  string // ch_…: what was declined, or captured in part; empty when Stripe made none
 	Confirm int    // where Stripe made no charge: the n-th confirm, from 1
 	Total   int64  // captured in all by the charge, minor units
 	Refund  string // the id of a refund, of a message about one
 	Dispute string // the id of a dispute, of a message about one
+	Payout  string // the id of a payout, of a message about one: it has no payment
 }
 
 // Subject names what a message of the kind is about: the thing that changed. When of names nothing that the kind needs, or there is no such kind, the
@@ -72,6 +78,8 @@ func (k Kind) Subject(payment payments.PaymentID, of Of) (string, error) {
 		return "refund/" + of.Refund, nil
 	case slices.Contains([]Kind{DisputeOpened, DisputeWon, DisputeLost, DisputeClosed}, k) && of.Dispute != "":
 		return "dispute/" + of.Dispute, nil
+	case slices.Contains([]Kind{PayoutPaid, PayoutFailed, PayoutCanceled}, k) && of.Payout != "":
+		return "payout/" + of.Payout, nil
 	default:
 		return "", fmt.Errorf("%w: %q tells of nothing", ErrInvalidMessage, k)
 	}
@@ -86,6 +94,20 @@ func KindOfRefund(status payments.RefundStatus) (Kind, bool) {
 		return RefundFailed, true
 	case payments.RefundCanceled:
 		return RefundCanceled, true
+	default:
+		return "", false
+	}
+}
+
+// KindOfPayout is the kind of message that tells of a payout's status; false while it is under way.
+func KindOfPayout(status payments.PayoutStatus) (Kind, bool) {
+	switch status {
+	case payments.PayoutPaid:
+		return PayoutPaid, true
+	case payments.PayoutFailed:
+		return PayoutFailed, true
+	case payments.PayoutCanceled:
+		return PayoutCanceled, true
 	default:
 		return "", false
 	}

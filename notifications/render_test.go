@@ -40,7 +40,7 @@ func TestKindsNameWhatChanged(t *testing.T) {
 	t.Parallel()
 	payment := payments.PaymentID{UUID: uuid.MustParse("00000000-0000-5000-8000-000000000001")}
 	for _, kind := range notifications.Kinds() {
-		subject, err := kind.Subject(payment, notifications.Of{Charge: "ch_1", Confirm: 2, Total: 300, Refund: "1", Dispute: "2"})
+		subject, err := kind.Subject(payment, notifications.Of{Charge: "ch_1", Confirm: 2, Total: 300, Refund: "1", Dispute: "2", Payout: "3"})
 		require.NoError(t, err)
 		switch kind {
 		case notifications.PaymentDeclined:
@@ -51,6 +51,8 @@ func TestKindsNameWhatChanged(t *testing.T) {
 			require.Equal(t, "refund/1", subject)
 		case notifications.DisputeOpened, notifications.DisputeWon, notifications.DisputeLost, notifications.DisputeClosed:
 			require.Equal(t, "dispute/2", subject)
+		case notifications.PayoutPaid, notifications.PayoutFailed, notifications.PayoutCanceled:
+			require.Equal(t, "payout/3", subject)
 		default:
 			require.Equal(t, "payment/"+payment.String(), subject)
 		}
@@ -74,6 +76,33 @@ func TestEveryEndingHasItsKindAndSoDoesAHold(t *testing.T) {
 			require.Equal(t, notifications.PaymentAuthorized, kind)
 		case told:
 			require.Equal(t, notifications.Kind("payment."+string(status)), kind)
+		}
+	}
+}
+
+// A message about a payout shows the payout, and no payment.
+func TestAPayoutIsToldWithoutAPayment(t *testing.T) {
+	t.Parallel()
+	payout := payments.PayoutView{
+		ID: payments.PayoutID{UUID: uuid.MustParse("00000000-0000-5000-8000-000000000001")}, Object: "payout", Amount: 1000, Currency: "usd",
+		Status: payments.PayoutPaid, Stage: payments.StageLedgerApplied, CreatedAt: day(1),
+	}
+	body, err := notifications.RenderPayout(notifications.PayoutPaid, "payout/"+payout.ID.String(), payout, day(2))
+	require.NoError(t, err)
+	require.JSONEq(t, `{
+		"type": "payout.paid", "timestamp": "2030-01-02T12:00:00Z",
+		"data": {"subject": "payout/00000000-0000-5000-8000-000000000001", "payout": {
+			"id": "00000000-0000-5000-8000-000000000001", "object": "payout", "amount": 1000, "currency": "usd", "status": "paid",
+			"stage": "ledger_applied", "stages": null, "livemode": false, "created_at": "2030-01-01T12:00:00Z"}}}`, string(body))
+}
+
+func TestEveryEndOfAPayoutHasItsKind(t *testing.T) {
+	t.Parallel()
+	for _, status := range payments.PayoutStatuses() {
+		kind, told := notifications.KindOfPayout(status)
+		require.Equal(t, status.Terminal(), told, status)
+		if told {
+			require.Equal(t, notifications.Kind("payout."+string(status)), kind)
 		}
 	}
 }

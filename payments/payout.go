@@ -41,6 +41,7 @@ type Payout struct {
 	Moved         bool // the money has left what Stripe holds: it is posted
 	Returned      bool // and came back: that is posted too
 	Review        *Review
+	LastMessage   int // number of the last message about it
 	ReadBegunAt   *time.Time
 	CreatedAt     time.Time
 }

@@ -13,8 +13,9 @@ import (
 type Message struct {
 	ID      string // webhook-id: the message's for ever
 	Type    string
-	Payment string
-	Status  string // of the payment when the message was made
+	Payment string // empty of a payout's
+	Payout  string // empty of a payment's
+	Status  string // of the payment or the payout when the message was made
 	Header  http.Header
 	Body    []byte
 }
@@ -32,13 +33,15 @@ func NewReceiver(take func(Message) (status int)) *http.Server {
 			w.WriteHeader(http.StatusBadRequest)
 			return
 		}
+		type about struct {
+			ID     string `json:"id"`
+			Status string `json:"status"`
+		}
 		var told struct {
 			Type string `json:"type"`
 			Data struct {
-				Payment struct {
-					ID     string `json:"id"`
-					Status string `json:"status"`
-				} `json:"payment"`
+				Payment about `json:"payment"`
+				Payout  about `json:"payout"`
 			} `json:"data"`
 		}
 		if err := json.Unmarshal(body, &told); err != nil {
@@ -46,8 +49,8 @@ func NewReceiver(take func(Message) (status int)) *http.Server {
 			return
 		}
 		w.WriteHeader(take(Message{
-			ID: r.Header.Get("webhook-id"), Type: told.Type, Payment: told.Data.Payment.ID, Status: told.Data.Payment.Status,
-			Header: r.Header, Body: body,
+			ID: r.Header.Get("webhook-id"), Type: told.Type, Payment: told.Data.Payment.ID, Payout: told.Data.Payout.ID,
+			Status: told.Data.Payment.Status + told.Data.Payout.Status, Header: r.Header, Body: body,
 		}))
 	})
 	return &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
@@ -56,7 +59,11 @@ func NewReceiver(take func(Message) (status int)) *http.Server {
 // PrintingReceiver serves a receiver on the listener that takes everything and prints a line of it to out.
 func PrintingReceiver(listener net.Listener, out io.Writer) *http.Server {
 	server := NewReceiver(func(m Message) int {
-		fmt.Fprintf(out, "%-12s | %s %s: payment %s is %s\n", "receiver", m.ID, m.Type, m.Payment, m.Status)
+		about := "payment " + m.Payment
+		if m.Payout != "" {
+			about = "payout " + m.Payout
+		}
+		fmt.Fprintf(out, "%-12s | %s %s: %s is %s\n", "receiver", m.ID, m.Type, about, m.Status)
 		return http.StatusOK
 	})
 	go func() { _ = server.Serve(listener) }() // it ends with Shutdown or Close

@@ -20,7 +20,7 @@ var ErrNoPayout = errors.New("no such payout")
 const SelectPayouts = `SELECT p.id, p.tenant, p.account, p.livemode, p.record, p.reference, p.amount, p.currency, p.description, p.metadata, p.status, p.stage,
 	p.submitted_at, p.external_resource_created_at, p.processing_at, p.terminal_at, p.ledger_applied_at, coalesce(p.payout_id, ''),
 	p.automatic, p.arrival_date, coalesce(p.failure_reason, ''), p.last_error, p.moved, p.returned, p.review_reason, p.review_since, p.review_evidence,
-	p.read_begun_at, p.created_at
+	p.read_begun_at, p.created_at, coalesce(p.last_message, 0)
 	FROM payonce.payouts p `
 
 // PayoutOf reads the payout that a record's command made, or ErrNoPayout.
@@ -80,7 +80,7 @@ func ScanPayout(row pgx.Row) (payments.Payout, error) {
 	err := row.Scan(&p.ID.UUID, &p.Tenant.UUID, &p.Account.ID, &p.Account.Livemode, &record, &p.Reference, &p.Money.Amount, &p.Money.Currency,
 		&p.Description, &p.Metadata, &p.Status, &p.Stage, &submitted, &external, &processing, &terminal, &ledgerApplied, &p.ProviderID,
 		&p.Automatic, &p.ArrivalDate, &p.FailureReason, &p.LastError, &p.Moved, &p.Returned, &reviewReason, &reviewSince, &reviewFacts,
-		&p.ReadBegunAt, &p.CreatedAt)
+		&p.ReadBegunAt, &p.CreatedAt, &p.LastMessage)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return payments.Payout{}, ErrNoPayout
 	}

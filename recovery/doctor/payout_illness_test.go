@@ -23,8 +23,23 @@ func illnessesOfPayouts() []illness {
 		{name: "a payout under a foreign id", check: "payouts", sees: "does not derive", also: []string{"paid_out"}, plant: madeElsewhere("po_2", `SELECT 1`)},
 		{name: "a paid payout ahead of its stage", check: "payouts", sees: "has the stage processing", also: []string{"paid_out"}, plant: madeElsewhere("po_1",
 			`UPDATE payonce.payouts SET stage = 'processing' WHERE payout_id = 'po_1'`)},
+		{name: "a payout that is not told", check: "told", sees: "has no message of it", also: []string{"received"}, plant: onPaid(
+			`DELETE FROM payonce.notifications WHERE payout = $1`)},
+		{name: "a payout told as what it never was", check: "told", sees: "told endpoint", also: []string{"message_ids"}, plant: onPaid(
+			`UPDATE payonce.notifications SET kind = 'payout.canceled' WHERE payout = $1`)},
+		{name: "a payout's message with another number", check: "message_order", sees: "of a payout that numbered 0", plant: onPaid(
+			`UPDATE payonce.payouts SET last_message = 0 WHERE id = $1`)},
 		{name: "a payout that nobody polls", check: "payout_waits", sees: "never polled", also: []string{"paid_out"}, plant: madeElsewhere("po_1",
 			`UPDATE payonce.payouts SET status = 'pending', stage = 'processing' WHERE payout_id = 'po_1'`)},
+	}
+}
+
+// onPaid changes the payout that is paid, of ours.
+func onPaid(change string) func(*testing.T, *patient, pgx.Tx) {
+	return func(t *testing.T, p *patient, tx pgx.Tx) {
+		t.Helper()
+		_, err := tx.Exec(t.Context(), change, boundaries.PayoutID(p.tenant, boundaries.PayoutOwnerKey("acct_merchant", "usd", "paid")).UUID)
+		require.NoError(t, err)
 	}
 }
 
@@ -38,8 +53,8 @@ func madeElsewhere(derivedFrom, change string) func(*testing.T, *patient, pgx.Tx
 			arguments []any
 		}{
 			{`INSERT INTO payonce.payouts (id, tenant, amount, currency, status, stage, submitted_at, external_resource_created_at, processing_at, terminal_at,
-				ledger_applied_at, account, livemode, payout_id, moved, created_at, updated_at)
-			VALUES ($1, $2, 100, 'usd', 'paid', 'ledger_applied', now(), now(), now(), now(), now(), $3, false, 'po_1', true, now(), now())`,
+				ledger_applied_at, account, livemode, payout_id, moved, last_message, created_at, updated_at)
+			VALUES ($1, $2, 100, 'usd', 'paid', 'ledger_applied', now(), now(), now(), now(), now(), $3, false, 'po_1', true, NULL, now(), now())`,
 				[]any{boundaries.ExternalPayoutID(p.tenant, account, derivedFrom).UUID, p.tenant.UUID, account.ID}},
 			{change, nil},
 		} {

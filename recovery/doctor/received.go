@@ -14,18 +14,18 @@ const columnMessageBody = "notifications.body"
 
 type sentMessage struct {
 	ID       uuid.UUID
-	Payment  uuid.UUID
+	About    uuid.UUID // the payment or the payout
 	Endpoint uuid.UUID
 	Sequence int
 	Body     []byte // sealed
 }
 
-// line is the way of a payment's messages to one endpoint.
-type line struct{ payment, endpoint uuid.UUID }
+// line is the way of the messages of a payment or a payout to one endpoint.
+type line struct{ about, endpoint uuid.UUID }
 
-// received: a receiver was sent the frozen bytes, each time the same, and met the messages of a payment in their order.
+// received: a receiver was sent the frozen bytes, each time the same, and met the messages of a payment or a payout in their order.
 func (e *examiner) received(ctx context.Context) error {
-	c := e.check("received", 5, "a receiver gets the frozen bytes under each id, and the messages of a payment in their order")
+	c := e.check("received", 5, "a receiver gets the frozen bytes under each id, and the messages of a payment or a payout in their order")
 	if e.Received == nil {
 		c.Skipped = "no receiver's log was given"
 		return nil
@@ -76,7 +76,7 @@ func firstArrivals(c *Check, all []Received) ([]uuid.UUID, map[uuid.UUID][sha256
 }
 
 func (e *examiner) sent(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]sentMessage, error) {
-	rows, err := collect[sentMessage](ctx, e, `SELECT id, payment, endpoint, sequence, body FROM payonce.notifications WHERE id = ANY($1)`, ids)
+	rows, err := collect[sentMessage](ctx, e, `SELECT id, coalesce(payment, payout), endpoint, sequence, body FROM payonce.notifications WHERE id = ANY($1)`, ids)
 	if err != nil {
 		return nil, fmt.Errorf("read messages: %w", err)
 	}
@@ -98,10 +98,10 @@ func (e *examiner) arrived(c *Check, message sentMessage, received [sha256.Size]
 	if !bytes.Equal(frozen[:], received[:]) {
 		c.violate(subject, "what is sent must be the frozen body; compare the row of payonce.notifications", "was received with other bytes than are frozen")
 	}
-	way := line{message.Payment, message.Endpoint}
+	way := line{message.About, message.Endpoint}
 	if message.Sequence < newest[way] {
-		c.violate(subject, "compare first_sent_at of the payment's messages", "is number %d of payment %s and came after number %d",
-			message.Sequence, message.Payment, newest[way])
+		c.violate(subject, "compare first_sent_at of these messages", "is number %d of %s and came after number %d",
+			message.Sequence, message.About, newest[way])
 	}
 	newest[way] = max(newest[way], message.Sequence)
 	return nil

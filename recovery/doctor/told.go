@@ -4,7 +4,7 @@ import "context"
 
 // told: what ended is told to every endpoint that there was, and nothing else is. An endpoint that came while the fact was being applied may have missed it.
 func (e *examiner) told(ctx context.Context) error {
-	c := e.check("told", 5, "every ending, each turn of a refund or a dispute has its message to each endpoint that there was, and nothing else has")
+	c := e.check("told", 5, "every ending, each turn of a refund, a dispute or a payout has its message to each endpoint that there was, and nothing else has")
 	const next = "apply queues the messages of a fact in its commit: compare payonce.payment_facts with payonce.notifications"
 	if err := e.judge(ctx, c, next, `
 		SELECT p.id, 'payment ' || p.id, ARRAY(
@@ -20,7 +20,10 @@ func (e *examiner) told(ctx context.Context) error {
 	if err := e.judge(ctx, c, next, refundMessages); err != nil {
 		return err
 	}
-	return e.judge(ctx, c, next, disputeMessages)
+	if err := e.judge(ctx, c, next, disputeMessages); err != nil {
+		return err
+	}
+	return e.judge(ctx, c, next, payoutMessages)
 }
 
 const refundMessages = `
@@ -71,3 +74,24 @@ const disputeMessages = `
 		WHERE n.tenant = d.tenant AND n.subject = 'dispute/' || d.id AND NOT EXISTS (
 			SELECT FROM payonce.payment_facts t WHERE t.payment = d.payment AND t.fact = k.fact || '/' || d.dispute_id))
 	FROM payonce.disputes d WHERE d.id > $1 ORDER BY d.id LIMIT $2`
+
+// payoutMessages judges by the status alone: a payout has no facts. One without a message number was over before its messages were told.
+const payoutMessages = `
+	SELECT p.id, 'payout ' || p.id, ARRAY(
+		SELECT format('is %s, and endpoint %s has no message of it', p.status, d.id)
+		FROM payonce.notification_endpoints d
+		WHERE p.status IN ('paid', 'failed', 'canceled') AND p.last_message IS NOT NULL
+			AND d.tenant = p.tenant AND d.created_at < p.ledger_applied_at - interval '1 second' AND d.disabled_at IS NULL AND NOT EXISTS (
+				SELECT FROM payonce.notifications n
+				WHERE n.tenant = p.tenant AND n.subject = 'payout/' || p.id AND n.kind = 'payout.' || p.status AND n.endpoint = d.id)
+		UNION ALL
+		SELECT format('told endpoint %s of %s, and is %s', n.endpoint, n.kind, p.status)
+		FROM payonce.notifications n
+		WHERE n.tenant = p.tenant AND n.subject = 'payout/' || p.id
+			AND n.kind <> 'payout.' || p.status AND NOT (n.kind = 'payout.paid' AND p.status = 'failed')
+		UNION ALL
+		SELECT format('told endpoint %s that it is paid after it had come back', n.endpoint)
+		FROM payonce.notifications n
+		JOIN payonce.notifications o ON o.tenant = n.tenant AND o.subject = n.subject AND o.endpoint = n.endpoint AND o.sequence < n.sequence
+		WHERE n.tenant = p.tenant AND n.subject = 'payout/' || p.id AND n.kind = 'payout.paid')
+	FROM payonce.payouts p WHERE p.id > $1 ORDER BY p.id LIMIT $2`
