@@ -182,7 +182,7 @@ func (ch *change) book(s situation, learnt Learnt, intent stripeapi.Intent) {
 	}
 	posting, isNew := ledger.Captured(ledger.Capture{
 		Tenant: s.payment.Tenant, Payment: s.payment.ID, Charge: intent.LatestCharge, Currency: intent.Money.Currency,
-		NewTotal: intent.AmountReceived, PreviousTotal: s.payment.AmountCaptured,
+		NewTotal: intent.AmountReceived, PreviousTotal: s.payment.AmountCaptured, Destinations: s.payment.Shares(),
 		Source: string(learnt.Source), EffectiveAt: learnt.EffectiveAt,
 	})
 	if !isNew {

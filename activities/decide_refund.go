@@ -72,7 +72,7 @@ func (ch *change) bookRefund(s situation, r *payments.Refund, learnt LearntRefun
 	moved := r.Status == payments.RefundSucceeded || said.BalanceTransaction != ""
 	fact := ledger.Refund{
 		Tenant: s.payment.Tenant, Payment: s.payment.ID, Refund: r.ID.UUID, Currency: r.Money.Currency, Amount: r.Money.Amount,
-		Source: string(learnt.Source), EffectiveAt: learnt.EffectiveAt,
+		From: r.TakenFrom, Source: string(learnt.Source), EffectiveAt: learnt.EffectiveAt,
 	}
 	if moved && !r.Moved {
 		r.Moved = true

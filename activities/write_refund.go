@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"payonce/internal/paymentstore"
 	"payonce/internal/stripeapi"
 	"payonce/payments"
 )
@@ -22,7 +23,8 @@ func (all *application) writeRefund(before, after payments.Refund, isNew bool, l
 	if isNew {
 		sql = adoptRefund
 		arguments = append(arguments, after.Tenant.UUID, after.Payment.UUID, after.Money.Amount, after.Money.Currency, after.Reason, // 20-24
-			metadata, after.Reached[payments.StageSubmitted], all.at.payment.Account.ID, all.at.payment.Account.Livemode) // 25-28
+			metadata, after.Reached[payments.StageSubmitted], all.at.payment.Account.ID, all.at.payment.Account.Livemode, // 25-28
+			paymentstore.Destinations(after.TakenFrom)) // 29
 	}
 	all.last.Queue(sql, arguments...)
 	if after.Record == nil {
@@ -62,11 +64,11 @@ const adoptRefund = `
 	INSERT INTO payonce.refunds
 		(id, status, stage, external_resource_created_at, processing_at, terminal_at, ledger_applied_at, refund_id, charge, failure_reason, last_error,
 		 moved, returned, read_begun_at, next_poll_at, tenant, payment, amount, currency, reason, metadata, submitted_at, account, livemode,
-		 created_at, updated_at)
+		 created_at, updated_at, taken_from)
 	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, nullif($9, ''), nullif($10, ''), $11, $12, $13, $14,
 		CASE WHEN NOT $15::boolean THEN payonce.clock()
 			+ CASE WHEN $16::boolean AND NOT $19::boolean THEN $17::interval ELSE least($17::interval, $18::interval) END END,
-		$20, $21, $22, $23, $24, $25, $26, $27, $28, payonce.clock(), payonce.clock())`
+		$20, $21, $22, $23, $24, $25, $26, $27, $28, payonce.clock(), payonce.clock(), $29)`
 
 // refundMetadata is what a refund carries at Stripe so that it is found again.
 func refundMetadata(r payments.Refund) map[string]string {

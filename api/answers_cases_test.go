@@ -47,8 +47,12 @@ func answerCases() map[string]func(*scene) {
 		"Every command 415 media_type_unsupported":  func(s *scene) { s.base(); s.headers["Content-Type"] = "text/plain" },
 		"Every command 422 key_reused":              func(s *scene) { s.base(); s.ask(); s.otherContent() },
 
-		"Create 201":                    (*scene).base,
-		"Create 200 after the window":   (*scene).afterTheWindow,
+		"Create 201":                  (*scene).base,
+		"Create 200 after the window": (*scene).afterTheWindow,
+		"Create 400 field_invalid of a wallet": func(s *scene) {
+			s.base()
+			s.body = asJSON(system.With(system.Order(key(), 1000), "destinations", []payments.Destination{{Account: "wallet:nobody:stripe", Amount: 1000}}))
+		},
 		"Create 402 provider_refused":   func(s *scene) { s.base(); s.refusedAt("/v1/payment_intents") },
 		"Create 409 expired_unsent":     (*scene).unsent,
 		"Create 409 reference_conflict": func(s *scene) { s.base(); s.ask(); s.otherContent(); s.headers["Idempotency-Key"] = key() },

@@ -27,6 +27,7 @@ type createBody struct {
 	CaptureMethod *string           `json:"capture_method,omitempty" enum:"automatic,manual"`
 	Multicapture  *bool             `json:"multicapture,omitempty" doc:"With a manual capture: the hold may be captured in several parts, where the card's network allows it"`
 	HoldExpiry    *string           `json:"hold_expiry,omitempty" enum:"capture,void" doc:"With a manual capture: what becomes of a hold that is about to run out; void when absent"`
+	Destinations  []destinationBody `json:"destinations,omitempty" nullable:"false" minItems:"1" maxItems:"20" doc:"Where the money goes; the amounts sum to the payment's. All of it to the merchant when absent. Captures and refunds are divided in proportion"`
 	Description   *string           `json:"description,omitempty" maxLength:"1000"`
 	ReceiptEmail  *string           `json:"receipt_email,omitempty" format:"email" maxLength:"254"`
 	ReturnURL     *string           `json:"return_url,omitempty" format:"uri" maxLength:"2048" doc:"https"`
@@ -67,7 +68,7 @@ func parseCreate(body []byte) (payments.CreateCommand, error) {
 		ReturnURL: sent.ReturnURL, OffSession: sent.OffSession, Metadata: sent.Metadata,
 	}
 	for _, step := range []func(*payments.CreateCommand) error{
-		sent.identity, sent.money, sent.method, sent.capture, sent.texts, sent.metadata,
+		sent.identity, sent.money, sent.destinations, sent.method, sent.capture, sent.texts, sent.metadata,
 	} {
 		if err := step(&command); err != nil {
 			return payments.CreateCommand{}, err
@@ -235,6 +236,9 @@ func (b createBody) refuseCardData() error {
 	texts := map[string]*string{
 		"reference": b.Reference, "replaces": b.Replaces, "currency": b.Currency, "payment_method": b.PaymentMethod,
 		"capture_method": b.CaptureMethod, "hold_expiry": b.HoldExpiry, "description": b.Description, "receipt_email": b.ReceiptEmail, "return_url": b.ReturnURL,
+	}
+	for i, d := range b.Destinations {
+		texts[ofDestination(i, "account")] = d.Account
 	}
 	if err := refuseCardNumbers(texts); err != nil {
 		return err

@@ -284,6 +284,7 @@ func TestSpellingsOfOneCommandHaveOneHash(t *testing.T) {
 		`{"reference":"o","amount":1000,"currency":"usd","metadata":{"a":"1","b":"2"},"description":""}`,
 		`{"reference":"o","amount":1001,"currency":"usd","metadata":{"a":"1","b":"2"}}`,
 		`{"reference":"o","amount":1000,"currency":"usd","metadata":{"a":"1","b":"2"},"capture_method":"automatic"}`,
+		`{"reference":"o","amount":1000,"currency":"usd","metadata":{"a":"1","b":"2"},"destinations":[{"account":"merchant:balance","amount":1000}]}`,
 	}
 	for _, body := range append(one, others...) {
 		d.create(body)

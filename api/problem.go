@@ -128,6 +128,7 @@ func refusalOf(err error) refusal {
 		conflict *boundaries.ConflictError
 		amount   *boundaries.AmountError
 	)
+		wallet   *boundaries.DestinationError
 	switch {
 	case errors.As(err, &refused):
 		return refused
@@ -138,6 +139,8 @@ func refusalOf(err error) refusal {
 	case errors.As(err, &conflict):
 		return refusal{Code: code(conflict.Code), Payment: conflict.Payment, Detail: conflict.Detail}
 	case errors.As(err, &amount):
+	case errors.As(err, &wallet):
+		return refusal{Code: codeFieldInvalid, Field: ofDestination(wallet.Index, "account"), Detail: wallet.Error() + "."}
 		return refusal{Code: codeFieldInvalid, Field: "amount", Detail: amount.Error() + "."}
 	case errors.Is(err, paymentstore.ErrNotFound):
 		return refusal{Code: codePaymentNotFound}

@@ -37,6 +37,9 @@ func withMetadata(n int) string {
 // member is the order with one more member.
 func member(text string) string { return strings.TrimSuffix(order, "}") + "," + text + "}" }
 
+// among is the order with destinations.
+func among(destinations string) string { return member(`"destinations":[` + destinations + `]`) }
+
 // replaced is the order with a member changed.
 func replaced(old, text string) string {
 	if !strings.Contains(order, old) {
@@ -83,6 +86,21 @@ func TestBodiesThatAreRefusedBurnNoKey(t *testing.T) {
 		"kelvin sign":            {replaced(`usd`, `\u212awd`), "field_invalid", "currency"},
 		"method of another kind": {replaced(`pm_card_visa`, `tok_visa`), "field_invalid", "payment_method"},
 		"method too long":        {replaced(`pm_card_visa`, "pm_"+strings.Repeat("a", 253)), "field_invalid", "payment_method"},
+		"no destination":         {member(`"destinations":[]`), "field_invalid", "destinations"},
+		"too many destinations":  {member(`"destinations":[` + strings.Repeat(`{},`, 20) + `{}]`), "field_invalid", "destinations"},
+		"destination as text":    {among(`"merchant:balance"`), "field_invalid", "destinations[0]"},
+		"destination, no name":   {among(`{"amount":1000}`), "field_invalid", "destinations[0].account"},
+		"destination, no amount": {among(`{"account":"merchant:balance"}`), "field_invalid", "destinations[0].amount"},
+		"destination of 0":       {among(`{"account":"merchant:balance","amount":0}`), "field_invalid", "destinations[0].amount"},
+		"destination of less":    {among(`{"account":"wallet:a:b","amount":1001},{"account":"merchant:balance","amount":-1}`), "field_invalid", "destinations[0].amount"},
+		"destination below 0":    {among(`{"account":"wallet:a:b","amount":-1},{"account":"merchant:balance","amount":1001}`), "field_invalid", "destinations[0].amount"},
+		"destination twice":      {among(`{"account":"wallet:a:b","amount":1},{"account":"wallet:a:b","amount":999}`), "field_invalid", "destinations[1].account"},
+		"destination of ours":    {among(`{"account":"stripe:receivable","amount":1000}`), "field_invalid", "destinations[0].account"},
+		"destination misspelt":   {among(`{"account":"wallet:a:B","amount":1000}`), "field_invalid", "destinations[0].account"},
+		"destination with share": {among(`{"account":"wallet:a:b","weight":1}`), "field_invalid", "destinations[0].weight"},
+		"destinations too small": {among(`{"account":"wallet:a:b","amount":1},{"account":"merchant:balance","amount":998}`), "field_invalid", "destinations"},
+		"destinations too large": {among(`{"account":"wallet:a:b","amount":1},{"account":"merchant:balance","amount":1000}`), "field_invalid", "destinations[1].amount"},
+		"card as destination":    {among(`{"account":"wallet:4242424242424242:b","amount":1000}`), "card_data_refused", "destinations[0].account"},
 		"capture method":         {member(`"capture_method":"later"`), "field_invalid", "capture_method"},
 		"description too long":   {member(`"description":"` + strings.Repeat("a", 1001) + `"`), "field_invalid", "description"},
 		"e-mail":                 {member(`"receipt_email":"nobody"`), "field_invalid", "receipt_email"},
@@ -139,6 +157,7 @@ func TestBodiesAtTheirBoundsAreTaken(t *testing.T) {
 		"description of 1000": member(`"description":"` + strings.Repeat("é", 1000) + `"`),
 		"every member": member(`"replaces":"` + uuid.NewString() + `","capture_method":"manual","description":"","receipt_email":"a@example.com",` +
 			`"return_url":"https://shop.example/back?x=1","off_session":false,"metadata":{}`),
+		"destinations":            among(`{"account":"wallet:A.b-c_9:eu-1","amount":1},{"account":"merchant:balance","amount":999}`),
 		"a time as reference":     replaced(`order-1`, `1700000000009`),
 		"a day and a counter":     replaced(`order-1`, `2026-11-30-00042`),
 		"a number that fails":     replaced(`order-1`, `4242424242424241`),

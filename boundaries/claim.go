@@ -54,4 +54,15 @@ type AmountError struct{ Reason string }
 
 func (e *AmountError) Error() string { return "amount " + e.Reason }
 
+// DestinationError refuses a create that names a wallet which the tenant has not in the currency, before anything is claimed.
+type DestinationError struct {
+	Index    int // among the destinations, from 0
+	Account  string
+	Currency payments.Currency
+}
+
+func (e *DestinationError) Error() string {
+	return fmt.Sprintf("destinations[%d].account %s is no wallet of this tenant in %s", e.Index, e.Account, e.Currency)
+}
+
 func (e *ConflictError) Error() string { return fmt.Sprintf("%s: payment %s", e.Code, e.Payment) }

@@ -9,13 +9,14 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"payonce/internal/paymentstore"
 	"payonce/internal/postgres"
 	"payonce/payments"
 )
 
 // ClaimCreate claims the create command of a reference for a caller's key, or says what the key or the reference already names.
 // The caller is attended, and repeats of its key get InProgress, until Leave, the answer or AttendedFor has passed.
-// It returns *ConflictError when the reference is taken.
+// It returns *ConflictError when the reference is taken, and *DestinationError for a wallet that is not there.
 func (c *Commands) ClaimCreate(ctx context.Context, asking Asking, command payments.CreateCommand) (Claim, error) {
 	claim := Claim{Tenant: asking.Tenant, Operation: payments.OperationCreate}
 	first := RecordID(asking.Tenant, payments.OperationCreate, CreateOwnerKey(command.Reference, 1))
@@ -27,6 +28,9 @@ func (c *Commands) ClaimCreate(ctx context.Context, asking Asking, command payme
 // insertCreate inserts key, record, payment and, with a method, the first confirm in one transaction; taken says that the reference has a record. It
 // returns nil when the key exists after all.
 func (c *Commands) insertCreate(ctx context.Context, claim Claim, asking Asking, command payments.CreateCommand, taken bool) (*Claim, error) {
+	if err := c.checkDestinations(ctx, claim.Tenant, command); err != nil {
+		return nil, err
+	}
 	if command.Replaces == nil && !taken {
 		claimed, taken, err := c.claimAlone(ctx, claim, asking, command)
 		if err != nil || !taken {
@@ -211,7 +215,7 @@ func (c *Commands) insertRows(ctx context.Context, db postgres.Batcher, claim Cl
 			command.Reference, rows.attempt, replaces, command.Amount, command.Currency, rows.captureMethod, command.Description, // 17-23
 			metadata, rows.sealedEmail, rows.lastCommand, // 24-26
 			c.timing.ReplayWindow, c.timing.CommandDeadline, asking.AttendedFor, c.timing.WakeAfter, // 27-30
-			payments.OperationConfirm, inTransaction, rows.multicapture, rows.holdExpiry, // 31-34
+			payments.OperationConfirm, inTransaction, rows.multicapture, rows.holdExpiry, paymentstore.Destinations(command.Destinations), // 31-35
 		).QueryRow(func(row pgx.Row) error { return row.Scan(&keyInserted, &recordInserted) })
 	})
 	if err != nil {
@@ -230,9 +234,9 @@ const claimCreate = `
 	payment AS (
 		INSERT INTO payonce.payments
 			(id, tenant, reference, attempt, replaces, account, livemode, amount, currency, capture_method, description, metadata,
-			 receipt_email, status, stage, submitted_at, last_command, created_at, updated_at, multicapture, hold_expiry)
+			 receipt_email, status, stage, submitted_at, last_command, created_at, updated_at, multicapture, hold_expiry, destinations)
 		SELECT $10, $1, $17, $18, $19, t.account, t.livemode, $20, $21, $22, $23, $24,
-			$25, 'submitted', 'submitted', now, $26, now, now, $33, $34
+			$25, 'submitted', 'submitted', now, $26, now, now, $33, $34, $35
 		FROM at, key, payonce.tenants t WHERE t.id = $1
 		ON CONFLICT DO NOTHING RETURNING id),
 	record AS (

@@ -42,8 +42,10 @@ type standing struct {
 	held      *heldRecord // the record that the owner key has already
 	open      bool        // a command that this one waits for, or contradicts, is open under another owner key
 
-	refundable                    int64  // what may still be given back; only for refunds
-	capturedBefore, capturedAfter *int64 // of a capture: the total before it, and after it unless it takes all that is held
+	refundable                    int64                  // what may still be given back; only for refunds
+	takenBack                     []payments.Destination // by the refunds that stand, of a payment with destinations; only for refunds
+	shares                        payments.Shares        // among the payment's destinations; only for refunds
+	capturedBefore, capturedAfter *int64                 // of a capture: the total before it, and after it unless it takes all that is held
 }
 
 // named gives the command the owner key of the payment's n-th of its operation, which acts on the payment itself.

@@ -58,6 +58,9 @@ func TestCommandsThatDifferAreTold(t *testing.T) {
 		`{"reference":"order-1","amount":1000,"currency":"usd","metadata":{"a":"1"}}`,
 		`{"reference":"order-1","amount":1000,"currency":"usd","metadata":{"a":""}}`,
 		`{"reference":"order-1","amount":1000,"currency":"usd","payment_method":"pm_1"}`,
+		`{"reference":"order-1","amount":1000,"currency":"usd","destinations":[{"account":"a","amount":600},{"account":"b","amount":400}]}`,
+		`{"reference":"order-1","amount":1000,"currency":"usd","destinations":[{"account":"b","amount":400},{"account":"a","amount":600}]}`,
+		`{"reference":"order-1","amount":1000,"currency":"usd","destinations":[{"account":"a","amount":1000}]}`,
 	} {
 		hash := hashOf(t, decoded(t, body))
 		require.Empty(t, seen[hash], "%s is taken for another command", body)
@@ -107,6 +110,10 @@ func TestTheHashOfHardTextsIsPinned(t *testing.T) {
 		},
 		"527a21e484e31621958f6e0e926754b5f238d9cbac6183ad7193b2c977b93bd7": {
 			Reference: "bad\xffutf8", Amount: 1 << 53, Currency: "eur", MethodTypes: []string{"card", "sepa_debit"}, Metadata: map[string]string{},
+		},
+		"21e0dec44f148789c15e5a616150ba5664466f5d7e877dafa3da296c013c71bb": {
+			Reference: "order-1", Amount: 1000, Currency: "usd",
+			Destinations: []payments.Destination{{Account: "wallet:seller-1:stripe", Amount: 600}, {Account: "merchant:balance", Amount: 400}},
 		},
 	} {
 		hash := hashOf(t, command)

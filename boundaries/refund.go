@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"payonce/internal/paymentstore"
 	"payonce/internal/postgres"
 	"payonce/payments"
 )
@@ -63,15 +64,21 @@ func refundAsCancel(ctx context.Context, tx pgx.Tx, at *standing) error {
 	return numbered(payments.OperationCancel, CancelOwnerKey)(ctx, tx, at)
 }
 
-// readRefundable reads what may still be given back: captured, less what refunds have taken or reserved, less what disputes withdrew.
+// readRefundable reads what may still be given back: captured, less what refunds have taken or reserved, less what disputes withdrew; and from whom the
+// refunds took it.
 func (at *standing) readRefundable(ctx context.Context, tx pgx.Tx) error {
+	var p payments.Payment
 	err := tx.QueryRow(ctx, `
 		SELECT p.amount_captured - p.amount_disputed - coalesce((
-			SELECT sum(r.amount) FROM payonce.refunds r WHERE r.payment = p.id AND r.status NOT IN ('failed', 'canceled')), 0)::bigint
-		FROM payonce.payments p WHERE p.id = $1`, at.payment.UUID).Scan(&at.refundable)
+			SELECT sum(r.amount) FROM payonce.refunds r WHERE r.payment = p.id AND r.status NOT IN ('failed', 'canceled')), 0)::bigint,
+			p.destinations, CASE WHEN p.destinations IS NOT NULL THEN (
+			SELECT jsonb_agg(d.taken) FROM payonce.refunds r, jsonb_array_elements(r.taken_from) AS d (taken)
+			WHERE r.payment = p.id AND r.status NOT IN ('failed', 'canceled')) END
+		FROM payonce.payments p WHERE p.id = $1`, at.payment.UUID).Scan(&at.refundable, &p.Destinations, &at.takenBack)
 	if err != nil {
 		return fmt.Errorf("read what may be given back: %w", err)
 	}
+	at.shares = p.Shares()
 	return nil
 }
 
@@ -115,7 +122,7 @@ func refundAmount(command payments.RefundCommand, at standing) int64 {
 	return at.refundable
 }
 
-// insertRefund reserves the amount.
+// insertRefund reserves the amount, and fixes who gives it back.
 func insertRefund(command payments.RefundCommand) func(context.Context, pgx.Tx, Claim, standing) error {
 	return func(ctx context.Context, tx pgx.Tx, claim Claim, at standing) error {
 		if at.operation == payments.OperationCancel {
@@ -129,11 +136,11 @@ func insertRefund(command payments.RefundCommand) func(context.Context, pgx.Tx, 
 			batch.Queue(`
 				INSERT INTO payonce.refunds
 					(id, tenant, payment, record, reference, amount, currency, reason, metadata, status, stage, submitted_at, account, livemode,
-					 created_at, updated_at)
-				SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, 'submitted', 'submitted', r.created_at, p.account, p.livemode, r.created_at, r.created_at
+					 created_at, updated_at, taken_from)
+				SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, 'submitted', 'submitted', r.created_at, p.account, p.livemode, r.created_at, r.created_at, $10
 				FROM payonce.payments p, payonce.idempotency_records r WHERE p.id = $3 AND r.id = $4`,
 				at.call.ResourceID, at.tenant.UUID, at.payment.UUID, claim.Record.UUID, command.Reference, refundAmount(command, at),
-				at.money.Currency, command.Reason, metadata)
+				at.money.Currency, command.Reason, metadata, paymentstore.Destinations(at.shares.TakeBack(at.takenBack, refundAmount(command, at))))
 		})
 		if err != nil {
 			return fmt.Errorf("reserve refund: %w", err)

@@ -18,6 +18,7 @@ type CreatePayment struct {
 	Amount        int64                  `json:"amount"`                   // minor units
 	Currency      payments.Currency      `json:"currency"`                 // ISO 4217
 	PaymentMethod string                 `json:"payment_method,omitempty"` // pm_…: the payment is confirmed at once
+	Destinations  []Destination          `json:"destinations,omitempty"`   // where the money goes, each account once; they sum to Amount. None: all to the merchant
 	CaptureMethod payments.CaptureMethod `json:"capture_method,omitempty"`
 	Multicapture  bool                   `json:"multicapture,omitempty"` // the hold may be captured in several parts
 	HoldExpiry    payments.HoldExpiry    `json:"hold_expiry,omitempty"`  // what becomes of a hold that runs out
@@ -27,6 +28,10 @@ type CreatePayment struct {
 	OffSession    bool                   `json:"off_session,omitempty"` // the payer is not there
 	Metadata      map[string]string      `json:"metadata,omitempty"`
 }
+
+// Destination is merchant:balance or one of your wallets, wallet:<owner>:<network>, and what it gets, in minor units. Of what is captured and given back
+// each has its share; a payment and a refund show theirs.
+type Destination = payments.Destination
 
 // ConfirmPayment asks to take the money with a method.
 type ConfirmPayment struct {

@@ -16,13 +16,13 @@ type AccountName string
 
 // The chart. A debit is positive and a credit negative, so what others owe us has a positive balance and what we owe a negative one.
 const (
-	StripeReceivable AccountName = "stripe:receivable" // free: what Stripe holds for the tenant
-	MerchantBalance  AccountName = "merchant:balance"  // guarded: what is owed to the merchant
-	StripeFees       AccountName = "fees:stripe"       // free: what Stripe kept
-	DisputesHeld     AccountName = "disputes:held"     // free: withdrawn and not decided
-	DisputesLost     AccountName = "disputes:lost"     // free: withdrawn for good
-	BankSettlement   AccountName = "bank:settlement"   // free: paid out to the bank
-	SuspenseMoney    AccountName = "suspense"          // free: money of an object that fits no payment
+	StripeReceivable AccountName = "stripe:receivable"          // free: what Stripe holds for the tenant
+	MerchantBalance  AccountName = payments.MerchantDestination // guarded: what is owed to the merchant
+	StripeFees       AccountName = "fees:stripe"                // free: what Stripe kept
+	DisputesHeld     AccountName = "disputes:held"              // free: withdrawn and not decided
+	DisputesLost     AccountName = "disputes:lost"              // free: withdrawn for good
+	BankSettlement   AccountName = "bank:settlement"            // free: paid out to the bank
+	SuspenseMoney    AccountName = "suspense"                   // free: money of an object that fits no payment
 )
 
 // The pending side: what a hold would bring if it were captured. Nobody owes it yet, so no balance of the posted side knows it.

@@ -16,7 +16,7 @@ type Capture struct {
 	Currency      payments.Currency // of the amounts
 	NewTotal      int64             // Stripe's running amount_captured of the charge, minor units
 	PreviousTotal int64             // what is posted already; read under the payment's lock
-	Destinations  Shares            // who gets it, as the payment says; zero: the merchant all of it
+	Destinations  payments.Shares   // who gets it, as the payment says; zero: the merchant all of it
 	Source        string            // what brought the fact
 	EffectiveAt   time.Time         // when Stripe took it
 }
@@ -29,13 +29,7 @@ func Captured(c Capture) (Posting, bool) {
 		return Posting{}, false
 	}
 	difference := c.NewTotal - c.PreviousTotal
-	owed := []Entry{
-		{Account: StripeReceivable, Amount: difference, Currency: c.Currency},
-		{Account: MerchantBalance, Amount: -difference, Currency: c.Currency},
-	}
-	if c.Destinations.sum != 0 {
-		owed = append(owed[:1], entries(c.Destinations.Between(c.PreviousTotal, c.NewTotal), -1, c.Currency)...)
-	}
+	owed := shared(c.Destinations.Between(c.PreviousTotal, c.NewTotal), difference, -1, c.Currency)
 	return Posting{
 		Tenant:      c.Tenant,
 		Key:         boundaries.CapturePostingKey(c.Charge, c.NewTotal),
@@ -44,6 +38,6 @@ func Captured(c Capture) (Posting, bool) {
 		Source:      c.Source,
 		Memo:        fmt.Sprintf("charge %s captured %d in all", c.Charge, c.NewTotal),
 		EffectiveAt: c.EffectiveAt,
-		Entries:     owed,
+		Entries:     append([]Entry{{Account: StripeReceivable, Amount: difference, Currency: c.Currency}}, owed...),
 	}, true
 }

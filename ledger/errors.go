@@ -16,8 +16,6 @@ var (
 	ErrUnknownAccount = errors.New("no such account in the chart")
 	// ErrInvalidPosting says that a posting lacks what every posting needs.
 	ErrInvalidPosting = errors.New("invalid posting")
-	// ErrInvalidShares says that money cannot be divided so.
-	ErrInvalidShares = errors.New("invalid shares")
 	// ErrInsufficient says that a decision would take more than is available; see InsufficientError for how much is.
 	ErrInsufficient = errors.New("insufficient balance")
 )

@@ -14,12 +14,12 @@ import (
 type Refund struct {
 	Tenant      payments.TenantID
 	Payment     payments.PaymentID
-	Refund      uuid.UUID         // our id of it
-	Currency    payments.Currency // of the amounts
-	Amount      int64             // minor units
-	From        []Leg             // who gives it back, as Shares.TakeBack said when the refund was made; none: the merchant all of it
-	Source      string            // what brought the fact
-	EffectiveAt time.Time         // when it happened at Stripe
+	Refund      uuid.UUID              // our id of it
+	Currency    payments.Currency      // of the amounts
+	Amount      int64                  // minor units
+	From        []payments.Destination // who gives it back, as Shares.TakeBack said when the refund was made; none: the merchant all of it
+	Source      string                 // what brought the fact
+	EffectiveAt time.Time              // when it happened at Stripe
 }
 
 // RefundOut books that a refund took its money: Stripe owes us less, and we owe less to the merchant or to who else got it.
@@ -39,12 +39,8 @@ func RefundBack(r Refund) Posting {
 }
 
 func (r Refund) posting(key boundaries.PostingKey, rule string, sign int64) Posting {
-	from := r.From
-	if len(from) == 0 {
-		from = []Leg{{Account: MerchantBalance, Amount: r.Amount}}
-	}
 	return Posting{
 		Tenant: r.Tenant, Key: key, Rule: rule, Payment: &r.Payment, Source: r.Source, EffectiveAt: r.EffectiveAt,
-		Entries: append(entries(from, sign, r.Currency), Entry{Account: StripeReceivable, Amount: -sign * r.Amount, Currency: r.Currency}),
+		Entries: append(shared(r.From, r.Amount, sign, r.Currency), Entry{Account: StripeReceivable, Amount: -sign * r.Amount, Currency: r.Currency}),
 	}
 }

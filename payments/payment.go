@@ -12,8 +12,9 @@ type Payment struct {
 	Account          Account
 	Money            Money
 	CaptureMethod    CaptureMethod
-	Multicapture     bool       // the intent was asked to allow several captures
-	HoldExpiry       HoldExpiry // what becomes of a hold that runs out
+	Multicapture     bool          // the intent was asked to allow several captures
+	HoldExpiry       HoldExpiry    // what becomes of a hold that runs out
+	Destinations     []Destination // where its money goes, in amounts that sum to its own; nil: all of it to the merchant
 	Description      *string
 	Metadata         map[string]string
 	ReceiptEmail     *string
@@ -106,6 +107,9 @@ func (p Payment) EndedAs() Status {
 		return StatusFailed
 	}
 }
+
+// Shares divide what the payment takes and gives back among its destinations.
+func (p Payment) Shares() Shares { return sharesOf(p.Destinations) }
 
 // ReachedAt is when the stage was reached, or nil.
 func (p Payment) ReachedAt(stage Stage) *time.Time {

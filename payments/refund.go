@@ -30,6 +30,7 @@ type Refund struct {
 	Money         Money
 	Reason        *string
 	Metadata      map[string]string
+	TakenFrom     []Destination // who gives it back, of a payment with destinations; fixed when the refund was made
 	Status        RefundStatus
 	Stage         Stage
 	Reached       map[Stage]time.Time
@@ -141,6 +142,7 @@ type RefundView struct {
 	Amount        int64               `json:"amount"`
 	Currency      Currency            `json:"currency"`
 	Reason        *string             `json:"reason,omitempty"`
+	TakenFrom     []Destination       `json:"taken_from,omitempty"` // of a payment with destinations: who gives back how much
 	Status        RefundStatus        `json:"status"`
 	Stage         Stage               `json:"stage"`
 	Stages        map[Stage]time.Time `json:"stages"`
@@ -156,7 +158,7 @@ type RefundView struct {
 func (r Refund) View() RefundView {
 	return RefundView{
 		ID: r.ID, Object: "refund", Payment: r.Payment, Reference: r.Reference, Amount: r.Money.Amount, Currency: r.Money.Currency, Reason: r.Reason,
-		Status: r.Status, Stage: r.Stage, Stages: r.Reached, Refund: r.ProviderID, External: r.External(), FailureReason: r.FailureReason,
+		TakenFrom: r.TakenFrom, Status: r.Status, Stage: r.Stage, Stages: r.Reached, Refund: r.ProviderID, External: r.External(), FailureReason: r.FailureReason,
 		LastError: r.LastError, Metadata: r.Metadata, CreatedAt: r.CreatedAt,
 	}
 }

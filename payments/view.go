@@ -18,6 +18,7 @@ type View struct {
 	Multicapture     bool                `json:"multicapture,omitempty"`
 	HoldExpiry       HoldExpiry          `json:"hold_expiry,omitempty"`    // with a manual capture
 	CaptureBefore    *time.Time          `json:"capture_before,omitempty"` // in requires_capture: when Stripe lets the hold go
+	Destinations     []Destination       `json:"destinations,omitempty"`   // where the money goes; absent: all of it to the merchant
 	Status           Status              `json:"status"`
 	Stage            Stage               `json:"stage"`
 	Stages           map[Stage]time.Time `json:"stages"`
@@ -41,7 +42,7 @@ func (p Payment) View() View {
 		ID: p.ID, Object: "payment", Reference: p.Reference, Attempt: p.Attempt, Replaces: p.Replaces,
 		Amount: p.Money.Amount, Currency: p.Money.Currency,
 		AmountCapturable: p.AmountCapturable, AmountCaptured: p.AmountCaptured, AmountRefunded: p.AmountRefunded,
-		CaptureMethod: p.CaptureMethod, Status: p.Status, Stage: p.Stage, Stages: p.Reached,
+		CaptureMethod: p.CaptureMethod, Destinations: p.Destinations, Status: p.Status, Stage: p.Stage, Stages: p.Reached,
 		PaymentIntent: p.IntentID, LatestCharge: p.LatestCharge,
 		LastError: p.LastError, Failure: p.Failure, Review: p.Review,
 		Description: p.Description, Metadata: p.Metadata, Livemode: p.Account.Livemode, CreatedAt: p.CreatedAt,

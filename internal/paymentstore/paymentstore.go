@@ -41,7 +41,7 @@ const openColumns = `p.id, p.tenant, p.reference, p.attempt, p.replaces, p.accou
 	p.processing_at, p.terminal_at, p.ledger_applied_at, coalesce(p.intent_id, ''),
 	coalesce(p.latest_charge, ''), p.amount_capturable, p.amount_captured, p.amount_refunded, p.last_error, p.failure,
 	p.read_begun_at, p.last_command, p.last_message, p.review_reason, p.review_since, p.review_evidence, p.created_at, p.updated_at,
-	p.abandon_at, p.multicapture, p.hold_expiry, p.amount_held, p.capture_before, p.hold_due_at, p.hold_warned`
+	p.abandon_at, p.multicapture, p.hold_expiry, p.amount_held, p.capture_before, p.hold_due_at, p.hold_warned, p.destinations`
 
 // SelectByID reads one payment by $1, its id; the caller appends a tenant filter or a lock.
 const SelectByID = `SELECT ` + columns + ` FROM payonce.payments p WHERE p.id = $1`
@@ -95,7 +95,7 @@ func scan(row pgx.Row, further ...any) (payments.Payment, error) {
 		&submitted, &external, &processing, &terminal, &ledgerApplied, &p.IntentID, &p.LatestCharge,
 		&p.AmountCapturable, &p.AmountCaptured, &p.AmountRefunded, &p.LastError, &p.Failure, &p.ReadBegunAt, &p.LastCommand,
 		&p.LastMessage, &reviewReason, &reviewSince, &reviewFacts, &p.CreatedAt, &p.UpdatedAt, &p.AbandonAt,
-		&p.Multicapture, &p.HoldExpiry, &p.AmountHeld, &p.CaptureBefore, &p.HoldDueAt, &p.HoldWarned}, further...)...)
+		&p.Multicapture, &p.HoldExpiry, &p.AmountHeld, &p.CaptureBefore, &p.HoldDueAt, &p.HoldWarned, &p.Destinations}, further...)...)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return payments.Payment{}, ErrNotFound
 	}

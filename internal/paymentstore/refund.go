@@ -18,7 +18,7 @@ var ErrNoRefund = errors.New("no such refund")
 // SelectRefunds reads refunds; the caller appends WHERE.
 const SelectRefunds = `SELECT r.id, r.tenant, r.payment, r.record, r.reference, r.amount, r.currency, r.reason, r.metadata, r.status, r.stage,
 	r.submitted_at, r.external_resource_created_at, r.processing_at, r.terminal_at, r.ledger_applied_at, coalesce(r.refund_id, ''),
-	coalesce(r.charge, ''), coalesce(r.failure_reason, ''), r.last_error, r.moved, r.returned, r.read_begun_at, r.created_at
+	coalesce(r.charge, ''), coalesce(r.failure_reason, ''), r.last_error, r.moved, r.returned, r.read_begun_at, r.created_at, r.taken_from
 	FROM payonce.refunds r `
 
 // RefundOf reads the refund that a record's command made, or ErrNoRefund.
@@ -53,7 +53,7 @@ func ScanRefund(row pgx.Row) (payments.Refund, error) {
 	)
 	err := row.Scan(&r.ID.UUID, &r.Tenant.UUID, &r.Payment.UUID, &record, &r.Reference, &r.Money.Amount, &r.Money.Currency, &r.Reason, &r.Metadata,
 		&r.Status, &r.Stage, &submitted, &external, &processing, &terminal, &ledgerApplied, &r.ProviderID, &r.Charge, &r.FailureReason,
-		&r.LastError, &r.Moved, &r.Returned, &r.ReadBegunAt, &r.CreatedAt)
+		&r.LastError, &r.Moved, &r.Returned, &r.ReadBegunAt, &r.CreatedAt, &r.TakenFrom)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return payments.Refund{}, ErrNoRefund
 	}

@@ -130,13 +130,16 @@ func bindStrings(path string, v value, target reflect.Value) error {
 	return nil
 }
 
-// bindList takes an array of strings. Only a member can be absent, so an element is not null.
+// bindList takes an array of strings or of objects. Only a member can be absent, so an element is not null.
 func bindList(path string, v value, target reflect.Value) error {
-	if target.Type() != reflect.TypeFor[[]string]() {
-		panic(fmt.Sprintf("strictjson: %s: a field cannot be a %s", path, target.Type()))
-	}
 	if v.kind != kindArray {
 		return mustBe(path, kindArray, v)
+	}
+	if target.Type().Elem().Kind() == reflect.Struct {
+		return bindObjects(path, v, target)
+	}
+	if target.Type() != reflect.TypeFor[[]string]() {
+		panic(fmt.Sprintf("strictjson: %s: a field cannot be a %s", path, target.Type()))
 	}
 	list := make([]string, 0, len(v.elements))
 	for _, element := range v.elements {
@@ -148,6 +151,24 @@ func bindList(path string, v value, target reflect.Value) error {
 	target.Set(reflect.ValueOf(list))
 	return nil
 }
+
+func bindObjects(path string, v value, target reflect.Value) error {
+	list := reflect.MakeSlice(target.Type(), len(v.elements), len(v.elements))
+	for i, element := range v.elements {
+		here := at(path, i)
+		if element.kind != kindObject {
+			return mustBe(here, kindObject, element)
+		}
+		if err := bindStruct(here, element, list.Index(i)); err != nil {
+			return err
+		}
+	}
+	target.Set(list)
+	return nil
+}
+
+// at is the path of an element.
+func at(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
 
 func mustBe(path string, want kind, got value) error {
 	return &FieldError{Field: path, Reason: fmt.Sprintf("must be %s, not %s", want, got.kind)}

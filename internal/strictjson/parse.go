@@ -136,9 +136,9 @@ func (p *parser) array(path string, depth int) (value, error) {
 	if p.take("]") {
 		return array, nil
 	}
-	for {
+	for i := 0; ; i++ {
 		p.space()
-		element, err := p.value(path, depth+1)
+		element, err := p.value(at(path, i), depth+1)
 		if err != nil {
 			return value{}, err
 		}

@@ -29,8 +29,8 @@ func (e *FieldError) Error() string {
 }
 
 // Decode reads data, one JSON object of at most maxBytes, into the struct that into points to. Members are named by the
-// `json` tags. A field may be a string, int64, bool, []string, map[string]string, a struct of such fields, or a pointer to one of
-// them; null means absent and leaves the field as it is, also inside a map. Every refusal is a *FieldError; any other type
+// `json` tags. A field may be a string, int64, bool, []string, map[string]string, a struct of such fields, a list of such structs, or a pointer
+// to one of them; null means absent and leaves the field as it is, also inside a map. Every refusal is a *FieldError; any other type
 // of field is a programming error and panics.
 func Decode(data []byte, into any, maxBytes int) error {
 	if len(data) > maxBytes {

@@ -20,6 +20,10 @@ type order struct {
 	Destination *struct {
 		Account *string `json:"account"`
 	} `json:"destination"`
+	Items []struct {
+		Name   *string `json:"name"`
+		Amount *int64  `json:"amount"`
+	} `json:"items"`
 }
 
 const maxBytes = 4096
@@ -32,7 +36,7 @@ func decode(text string) (order, error) {
 
 func TestDecodesEveryKindOfField(t *testing.T) {
 	got, err := decode(` {"reference":"o\u002d1 \ud83d\ude00\n","amount":-9007199254740991,"off_session":true,
-		"metadata":{"a":"1","A":""},"kinds":["b","a","b"],"destination":{"account":"x"}} ` + "\r\n")
+		"metadata":{"a":"1","A":""},"kinds":["b","a","b"],"destination":{"account":"x"},"items":[{"name":"a","amount":1},{}]} ` + "\r\n")
 
 	require.NoError(t, err)
 	require.Equal(t, "o-1 😀\n", *got.Reference)
@@ -41,6 +45,10 @@ func TestDecodesEveryKindOfField(t *testing.T) {
 	require.Equal(t, map[string]string{"a": "1", "A": ""}, got.Metadata)
 	require.Equal(t, []string{"b", "a", "b"}, got.Kinds)
 	require.Equal(t, "x", *got.Destination.Account)
+	require.Len(t, got.Items, 2)
+	require.Equal(t, "a", *got.Items[0].Name)
+	require.EqualValues(t, 1, *got.Items[0].Amount)
+	require.Nil(t, got.Items[1].Name)
 }
 
 func TestNullIsAbsentAndAnEmptyStringIsNot(t *testing.T) {
@@ -130,7 +138,13 @@ func TestRefusesWhatTwoReadersCouldUnderstandDifferently(t *testing.T) {
 		"null in a list":              {`{"kinds":[null]}`, "kinds", "must be a string, not null"},
 		"list in a list":              {`{"kinds":[["a"]]}`, "kinds", "must be a string, not an array"},
 		"string for an object":        {`{"destination":"x"}`, "destination", "must be an object, not a string"},
-		"fault inside a refused kind": {`{"metadata":[{"a":1,"a":2}]}`, "metadata.a", "given twice"},
+		"fault inside a refused kind": {`{"metadata":[{"a":1,"a":2}]}`, "metadata[0].a", "given twice"},
+		"member of an item":           {`{"items":[{"name":"a"},{"amount":"1"}]}`, "items[1].amount", "must be an integer, not a string"},
+		"unknown member of an item":   {`{"items":[{"nme":"a"}]}`, "items[0].nme", "not a member"},
+		"member of an item, twice":    {`{"items":[{"amount":1},{"amount":1,"amount":1}]}`, "items[1].amount", "given twice"},
+		"string for an item":          {`{"items":["a"]}`, "items[0]", "must be an object, not a string"},
+		"null for an item":            {`{"items":[null]}`, "items[0]", "must be an object, not null"},
+		"object for items":            {`{"items":{"name":"a"}}`, "items", "must be an array, not an object"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := decode(c.text)

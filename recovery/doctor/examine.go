@@ -30,7 +30,7 @@ func Examine(ctx context.Context, config Config) (Report, error) {
 	}
 	e.report.At = e.now
 	for _, step := range []func(context.Context) error{
-		e.journals, e.balances, e.captured, e.held, e.refunded, e.disputed, e.paidOut,
+		e.journals, e.balances, e.captured, e.held, e.refunded, e.destinations, e.disputed, e.paidOut,
 		e.stripe, e.wire,
 		e.outcomes, e.replays,
 		e.payments, e.refundWaits, e.disputeWaits, e.payoutWaits, e.commands, e.events, e.messages,

@@ -34,7 +34,7 @@ import (
 
 // patient is a database with a healthy history, made by the product's own code against a twin: a payment that succeeded and was submitted under two
 // keys, one that was declined and waits for another method, one that was only begun, one of whose hold a part was captured, one that was given back in
-// several parts; every message told. Each test makes it ill in a transaction
+// several parts, one that a wallet and the merchant share; every message told. Each test makes it ill in a transaction
 // that is rolled back, or alters a copy of Stripe's books.
 type patient struct {
 	superuser *pgxpool.Pool
@@ -51,6 +51,8 @@ type patient struct {
 	disputes              [2]payments.DisputeID
 }
 
+	divided               payments.PaymentID // among a wallet and the merchant, and given back in part
+	dividedRefund         payments.RefundID
 func newPatient(t *testing.T) *patient {
 	t.Helper()
 	db := pg.NewDatabase(t)
@@ -112,6 +114,7 @@ func (p *patient) live(t *testing.T, twin *control.Client) {
 	p.dispute(t, twin)
 	p.payOut(t, twin)
 	_, err = ledger.RollUp(ctx, p.app.System, ledger.RollUpLimits{Accounts: 10, Entries: 10})
+	p.split(t)
 	require.NoError(t, err)
 	p.exec(t, p.superuser, `UPDATE payonce.notifications SET status = 'delivered', tries = 1, first_sent_at = payonce.clock(),
 		next_try_at = NULL, settled_at = payonce.clock()`)

@@ -39,7 +39,7 @@ func journals(about func(*patient) uuid.UUID, statement string) func(*testing.T,
 }
 
 func illnessesOfMoney() []illness {
-	return slices.Concat(illnessesOfHolds(), illnessesOfRefunds(), illnessesOfTelling(), illnessesOfDisputes(), illnessesOfPayouts())
+	return slices.Concat(illnessesOfHolds(), illnessesOfRefunds(), illnessesOfTelling(), illnessesOfDisputes(), illnessesOfPayouts(), illnessesOfDestinations())
 }
 
 func illnessesOfHolds() []illness {

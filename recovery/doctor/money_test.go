@@ -40,7 +40,7 @@ func (p *patient) giveBack(t *testing.T, twin *control.Client) {
 	for i, plan := range []control.RefundPlan{{Status: "succeeded"}, {Status: "pending"}, {Status: "succeeded"}} {
 		_, err := twin.PlanRefund(ctx, intent, plan)
 		require.NoError(t, err)
-		p.refunds[i] = p.refund(t, "item-"+string(rune('1'+i)), 100*int64(i+1))
+		p.refunds[i] = p.refund(t, p.returned, "item-"+string(rune('1'+i)), 100*int64(i+1))
 	}
 	failing, err := paymentstore.RefundByID(ctx, p.app.System, p.refunds[2])
 	require.NoError(t, err)
@@ -60,14 +60,14 @@ func (p *patient) payment(t *testing.T, id payments.PaymentID) payments.Payment 
 	return payment
 }
 
-func (p *patient) refund(t *testing.T, reference string, amount int64) payments.RefundID {
+func (p *patient) refund(t *testing.T, of payments.PaymentID, reference string, amount int64) payments.RefundID {
 	t.Helper()
-	command := payments.RefundCommand{Payment: p.returned, Amount: &amount, Reference: &reference}
-	normalised, err := boundaries.Normalise(payments.OperationRefund, "/v1/payments/"+p.returned.String()+"/refunds", command)
+	command := payments.RefundCommand{Payment: of, Amount: &amount, Reference: &reference}
+	normalised, err := boundaries.Normalise(payments.OperationRefund, "/v1/payments/"+of.String()+"/refunds", command)
 	require.NoError(t, err)
 	_, err = p.app.Commands.ClaimRefund(t.Context(), boundaries.Asking{Tenant: p.tenant, Key: boundaries.CallerKey("key-" + reference), Normalised: normalised}, command)
 	require.NoError(t, err)
-	id := payments.RefundID{UUID: boundaries.ResourceID(p.tenant, payments.OperationRefund, boundaries.ReferencedOwnerKey(p.returned, reference))}
+	id := payments.RefundID{UUID: boundaries.ResourceID(p.tenant, payments.OperationRefund, boundaries.ReferencedOwnerKey(of, reference))}
 	_, err = p.app.Activities.CreateRefund(t.Context(), workflows.RefundAct{Version: 1, Refund: id, Owner: boundaries.RefundWorkflowID(id)})
 	require.NoError(t, err)
 	return id
@@ -94,4 +94,19 @@ func (p *patient) dispute(t *testing.T, twin *control.Client) {
 			activities.LearntDispute{Source: activities.SourceRead, Dispute: &said, BegunAt: begun, EffectiveAt: begun}))
 		p.disputes[i] = boundaries.DisputeID(p.tenant, payments.Account{ID: "acct_merchant"}, opened.ID)
 	}
+}
+
+// split makes a payment of which a wallet gets 600 and the merchant 400, and gives 300 back.
+func (p *patient) split(t *testing.T) {
+	t.Helper()
+	const wallet = "wallet:seller-1:stripe"
+	p.exec(t, p.superuser, `INSERT INTO payonce.ledger_accounts (id, tenant, name, currency, kind, created_at)
+		VALUES ($1, $2, $3, 'usd', 'guarded', payonce.clock())`, boundaries.LedgerAccountID(p.tenant, wallet, "usd"), p.tenant.UUID, wallet)
+	method := "pm_card_visa"
+	p.divided = p.create(t, payments.CreateCommand{
+		Reference: "order-divided", Amount: 1000, Currency: "usd", PaymentMethod: &method,
+		Destinations: []payments.Destination{{Account: wallet, Amount: 600}, {Account: payments.MerchantDestination, Amount: 400}},
+	}, "key-divided")
+	p.act(t, p.divided, p.app.Activities.CreateIntent, p.app.Activities.ConfirmIntent)
+	p.dividedRefund = p.refund(t, p.divided, "item-of-divided", 300)
 }
