@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"syscall"
 
 	"payonce/internal/mutants/mutant"
@@ -39,7 +40,7 @@ func run(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	runner := mutant.Runner{Root: root, Progress: os.Stdout}
+	runner := mutant.Runner{Root: root, AtOnce: runtime.NumCPU(), Progress: os.Stdout}
 	results, err := runner.Run(ctx, mutants)
 	if err != nil {
 		return err

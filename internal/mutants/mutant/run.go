@@ -7,7 +7,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"payonce/internal/clock"
 )
@@ -31,35 +34,52 @@ type Result struct {
 	Took   time.Duration
 }
 
-// Runner runs mutants, one after another: their tests share the machine's database.
+// Runner runs mutants, some at a time: a test has a database of its own, and a test of broken code mostly waits for what does not come.
 type Runner struct {
 	// Root is the root of the module.
 	Root string
+	// AtOnce is how many mutants run side by side; 0 is one.
+	AtOnce int
 	// Progress is given one line a mutant as soon as its verdict is known, and what the tests said about one not caught.
 	Progress io.Writer
 
-	baselines map[string]string // what is wrong with the tests of a selection before any mutation; empty for nothing
+	baselines sync.Map // by selection of tests, the *baseline of it
 }
 
-// Run gives the verdict on each mutant. It returns an error only when the context ended or go itself could not be run.
+// baseline is what the tests of a selection say of the code as it is; the first who needs it runs them, the others wait.
+type baseline struct {
+	run           sync.Once
+	wrong, output string // empty for nothing wrong
+	err           error
+}
+
+// Run gives the verdict on each mutant, in their order. It returns an error only when the context ended or go itself could not be run.
 func (r *Runner) Run(ctx context.Context, mutants []Mutant) ([]Result, error) {
-	r.baselines = map[string]string{}
-	var results []Result
+	results := make([]Result, len(mutants))
+	var telling sync.Mutex
+	told := 0
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(max(r.AtOnce, 1))
 	for i, mutant := range mutants {
-		began := clock.Wall()
-		result, output, err := r.judge(ctx, mutant)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", mutant.Name, err)
-		}
-		result.Took = clock.Wall().Sub(began)
-		results = append(results, result)
-		fmt.Fprintf(r.Progress, "[%d/%d] %-8s %s: %s (%.1f s)\n",
-			i+1, len(mutants), result.Verdict, mutant.Name, result.Reason, result.Took.Seconds())
-		if result.Verdict != Caught {
-			fmt.Fprint(r.Progress, tail(output, 60))
-		}
+		group.Go(func() error {
+			began := clock.Wall()
+			result, output, err := r.judge(ctx, mutant)
+			if err != nil {
+				return fmt.Errorf("%s: %w", mutant.Name, err)
+			}
+			result.Took = clock.Wall().Sub(began)
+			results[i] = result
+			telling.Lock()
+			defer telling.Unlock()
+			told++
+			fmt.Fprintf(r.Progress, "[%d/%d] %-8s %s: %s (%.1f s)\n", told, len(mutants), result.Verdict, mutant.Name, result.Reason, result.Took.Seconds())
+			if result.Verdict != Caught {
+				fmt.Fprint(r.Progress, tail(output, 60))
+			}
+			return nil
+		})
 	}
-	return results, nil
+	return results, group.Wait()
 }
 
 // judge runs the tests of one mutant without and with it, and returns what they printed with it.
@@ -95,10 +115,15 @@ func (r *Runner) judge(ctx context.Context, mutant Mutant) (Result, string, erro
 // baseline runs the tests of a mutant on the code as it is, once for each selection, and says what is wrong with them.
 func (r *Runner) baseline(ctx context.Context, mutant Mutant) (wrong, output string, err error) {
 	selection := mutant.Run + " " + strings.Join(mutant.Packages, " ")
-	if wrong, known := r.baselines[selection]; known {
-		return wrong, "", nil
-	}
-	said, err := goTest(ctx, r.Root, mutant, "")
+	known, _ := r.baselines.LoadOrStore(selection, &baseline{})
+	b := known.(*baseline)
+	b.run.Do(func() { b.wrong, b.output, b.err = testUnchanged(ctx, r.Root, mutant) })
+	return b.wrong, b.output, b.err
+}
+
+// testUnchanged runs the tests of a mutant on the code as it is.
+func testUnchanged(ctx context.Context, root string, mutant Mutant) (wrong, output string, err error) {
+	said, err := goTest(ctx, root, mutant, "")
 	if err != nil {
 		return "", "", err
 	}
@@ -110,7 +135,6 @@ func (r *Runner) baseline(ctx context.Context, mutant Mutant) (wrong, output str
 	case said.passed == 0:
 		wrong = "no test passes as the code is: check `# package:` and `# run:`"
 	}
-	r.baselines[selection] = wrong
 	return wrong, said.output, nil
 }
 
