@@ -1,12 +1,14 @@
 package activities_test
 
 import (
+	"fmt"
 	"net/http"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"payonce/internal/testkit/system"
 	"payonce/payments"
@@ -163,6 +165,41 @@ func TestAHoldThatStripeLetsGoExpires(t *testing.T) {
 	s.Settle()
 	require.Empty(t, s.Positions(held.ID))
 	require.Equal(t, payments.FailureHoldExpired, s.Payment(held.ID).Failure.Code)
+}
+
+// Stripe lets holds go in the moment in which they are captured: each ends as one of both, at Stripe, here and in the books.
+func TestACaptureThatRacesWithTheEndOfItsHoldEndsAsOneOfBoth(t *testing.T) {
+	t.Parallel()
+	s := system.Start(t)
+	holds := make([]payments.View, 12)
+	for i := range holds {
+		holds[i] = s.Create(fmt.Sprint("K", i), hold(fmt.Sprint("order-", i), 1000)).Payment(t)
+	}
+	var race errgroup.Group
+	for i, held := range holds {
+		if i == len(holds)/2 {
+			s.DB.AdvanceClock(t, 8*24*time.Hour)
+			race.Go(func() error { return s.Twin.Tick(t.Context()) })
+		}
+		race.Go(func() error {
+			_, err := s.Post(t.Context(), s.APIKey, "/v1/payments/"+held.ID.String()+"/capture", fmt.Sprint("C", i), map[string]any{}, "wait=20")
+			return err
+		})
+	}
+	require.NoError(t, race.Wait())
+	s.Settle()
+	for _, held := range holds {
+		after, book := s.Payment(held.ID), s.Book(held.ID)
+		require.Equal(t, after.AmountCaptured, book.Captured)
+		require.Zero(t, after.AmountCapturable)
+		if after.Status == payments.StatusSucceeded {
+			require.Equal(t, map[string]int64{"stripe:receivable": 1000, "merchant:balance": -1000}, s.Positions(held.ID))
+			continue
+		}
+		require.Contains(t, []payments.Status{payments.StatusExpired, payments.StatusCanceled}, after.Status)
+		require.Zero(t, after.AmountCaptured)
+		require.Empty(t, s.Positions(held.ID))
+	}
 }
 
 // A hold that is about to run out is told of, and then captured or voided by the payment's policy.

@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"testing"
 
@@ -55,4 +56,29 @@ func TestAnAmountIsInItsCurrencysOwnUnits(t *testing.T) {
 		require.Equal(t, c.back, message.Data.Refund.Amount)
 		require.Equal(t, c.currency, message.Data.Refund.Currency)
 	}
+}
+
+// Amounts of twelve digits, and totals beyond what 32 bits or a float hold, stay exact to the last unit: in answers, at Stripe, in the books and in messages.
+func TestTheLargestAmountsStayExact(t *testing.T) {
+	t.Parallel()
+	s := system.Start(t)
+	const most = int64(999_999_999_999)
+	for i, amount := range []int64{3_000_000_000, most, most - 2} {
+		reference := string(rune('a' + i))
+		paid := s.Create("K"+reference, system.With(system.Order("order-"+reference, amount), "currency", "idr"))
+		require.Contains(t, string(paid.Body), fmt.Sprintf(`"amount_captured":%d`, amount))
+		id := paid.Payment(t).ID
+		require.Equal(t, amount, s.Book(id).Captured)
+		answer, err := s.Post(t.Context(), s.APIKey, "/v1/payments/"+id.String()+"/refunds", "R"+reference,
+			map[string]any{"amount": amount - 1, "reference": "item-1"}, "wait=20")
+		require.NoError(t, err)
+		require.Equal(t, http.StatusCreated, answer.Status, "%s", answer.Body)
+		require.Contains(t, string(answer.Body), fmt.Sprintf(`"amount":%d`, amount-1))
+		s.Settle()
+		require.Equal(t, map[string]int64{"stripe:receivable": 1, "merchant:balance": -1}, s.Positions(id))
+		require.Contains(t, string(s.Told(id, "refund.succeeded")[0].Body), fmt.Sprintf(`"amount":%d`, amount-1))
+	}
+	refused := s.Create("K9", system.With(system.Order("order-9", most+1), "currency", "idr"))
+	require.Equal(t, http.StatusBadRequest, refused.Status)
+	require.Equal(t, "amount", refused.Problem(t).Field)
 }

@@ -109,6 +109,7 @@ func TestAmountsFollowTheirCurrency(t *testing.T) {
 	}{
 		{50, "usd", ""}, {49, "usd", "amount_too_small"}, {30, "gbp", ""}, {29, "gbp", "amount_too_small"},
 		{50, "jpy", ""}, {49, "jpy", "amount_too_small"}, {99999999, "usd", ""}, {100000000, "usd", "amount_too_large"},
+		{9_999_999_999, "jpy", ""}, {10_000_000_000, "jpy", "amount_too_large"}, {999_999_999_999, "idr", ""}, {1_000_000_000_000, "idr", "amount_too_large"},
 		{100, "isk", ""}, {150, "isk", "parameter_invalid_integer"}, {100, "ugx", ""}, {150, "ugx", "parameter_invalid_integer"},
 		{1230, "kwd", ""}, {1234, "kwd", "parameter_invalid_integer"}, {17500, "huf", ""}, {17499, "huf", "amount_too_small"},
 		{101, "twd", ""}, {1, "krw", ""},

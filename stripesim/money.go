@@ -14,8 +14,20 @@ const (
 // feeOf returns the fee of a captured amount, both in minor units.
 func feeOf(amount int64) int64 { return (amount*feePerMille+500)/1000 + feeFixed }
 
-// largestAmount is eight digits in minor units.
-const largestAmount = 99_999_999
+// largestOf returns the largest charge in minor units: eight digits, and more of some currencies (Stripe docs, Minimum and maximum charge amounts).
+func largestOf(currency string) int64 {
+	switch currency {
+	case "inr":
+		return 999_999_999
+	case "cop", "huf", "jpy":
+		return 9_999_999_999
+	case "lbp":
+		return 99_999_999_999
+	case "idr":
+		return 999_999_999_999
+	}
+	return 99_999_999
+}
 
 // zeroDecimal currencies count whole units (Stripe docs, Supported currencies). UGX is listed there too, but is
 // passed with two decimals.
@@ -32,7 +44,7 @@ const twoDecimal = " aed afn all amd ang aoa ars aud awg azn bam bbd bdt bgn bmd
 	"cop crc cve czk dkk dop dzd egp etb eur fjd fkp gbp gel gip gmd gtq gyd hkd hnl htg huf idr ils inr jmd kes kgs khr " +
 	"kyd kzt lak lbp lkr lrd lsl mad mdl mkd mmk mnt mop mro mur mvr mwk mxn myr mzn nad ngn nio nok npr nzd pab pen pgk " +
 	"php pkr pln qar ron rsd rub sar sbd scr sek sgd shp sle sos srd std szl thb tjs top try ttd twd tzs uah usd uyu uzs " +
-	"wst xcd yer zar zmw "
+	"wst xcd xcg yer zar zmw "
 
 // minimumOf returns the smallest charge in minor units (Stripe docs, Minimum and maximum charge amounts). Stripe
 // checks a currency without an own minimum after conversion; the twin does not convert and takes 1.
@@ -104,8 +116,8 @@ func checkLimits(amount int64, currency string) *apiError {
 	if amount < minimumOf(currency) {
 		return refusal("amount_too_small", "Amount must be at least "+display(minimumOf(currency), currency), "amount")
 	}
-	if amount > largestAmount {
-		return refusal("amount_too_large", "Amount must be no more than "+display(largestAmount, currency), "amount")
+	if amount > largestOf(currency) {
+		return refusal("amount_too_large", "Amount must be no more than "+display(largestOf(currency), currency), "amount")
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	_ "embed" // the raw tables
 	"fmt"
-	"time"
 )
 
 // microInFlight is how many callers a row of single calls has, on both sides; each side has a pool of as many connections.
@@ -18,8 +17,8 @@ type side func(ctx context.Context) error
 
 // contest does product and baseline by turns and returns how often each was done a second, by round.
 func (s *session) contest(ctx context.Context, product, baseline side) (values, baselines []float64, err error) {
-	for _, each := range []side{product, baseline} { // connections, statements
-		if _, _, err := loop(ctx, microInFlight, 300*time.Millisecond, each); err != nil {
+	for _, each := range []side{product, baseline} { // connections, statements, and the pages of indexes over random ids
+		if _, _, err := loop(ctx, microInFlight, s.lengths.micro, each); err != nil {
 			return nil, nil, fmt.Errorf("warm up: %w", err)
 		}
 	}
