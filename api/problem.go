@@ -127,8 +127,8 @@ func refusalOf(err error) refusal {
 		field    *strictjson.FieldError
 		conflict *boundaries.ConflictError
 		amount   *boundaries.AmountError
-	)
 		wallet   *boundaries.DestinationError
+	)
 	switch {
 	case errors.As(err, &refused):
 		return refused
@@ -138,9 +138,9 @@ func refusalOf(err error) refusal {
 		return refusal{Code: codeFieldInvalid, Field: field.Field, Detail: field.Field + " " + field.Reason + "."}
 	case errors.As(err, &conflict):
 		return refusal{Code: code(conflict.Code), Payment: conflict.Payment, Detail: conflict.Detail}
-	case errors.As(err, &amount):
 	case errors.As(err, &wallet):
 		return refusal{Code: codeFieldInvalid, Field: ofDestination(wallet.Index, "account"), Detail: wallet.Error() + "."}
+	case errors.As(err, &amount):
 		return refusal{Code: codeFieldInvalid, Field: "amount", Detail: amount.Error() + "."}
 	case errors.Is(err, paymentstore.ErrNotFound):
 		return refusal{Code: codePaymentNotFound}

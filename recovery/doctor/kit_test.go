@@ -49,10 +49,10 @@ type patient struct {
 	refunds               [4]payments.RefundID  // of returned: succeeded, pending, failed after it had succeeded, made elsewhere
 	disputed              [2]payments.PaymentID // lost, and under way
 	disputes              [2]payments.DisputeID
-}
-
 	divided               payments.PaymentID // among a wallet and the merchant, and given back in part
 	dividedRefund         payments.RefundID
+}
+
 func newPatient(t *testing.T) *patient {
 	t.Helper()
 	db := pg.NewDatabase(t)
@@ -112,9 +112,9 @@ func (p *patient) live(t *testing.T, twin *control.Client) {
 	p.hold(t)
 	p.giveBack(t, twin)
 	p.dispute(t, twin)
+	p.split(t)
 	p.payOut(t, twin)
 	_, err = ledger.RollUp(ctx, p.app.System, ledger.RollUpLimits{Accounts: 10, Entries: 10})
-	p.split(t)
 	require.NoError(t, err)
 	p.exec(t, p.superuser, `UPDATE payonce.notifications SET status = 'delivered', tries = 1, first_sent_at = payonce.clock(),
 		next_try_at = NULL, settled_at = payonce.clock()`)
