@@ -219,7 +219,7 @@ func (p *Payment) Position() map[string]int64 {
 	lost, held := int64(0), int64(0)
 	for _, dispute := range p.Disputes {
 		if dispute.Status == payments.DisputeLost {
-			lost += dispute.Withdrawn
+			lost += dispute.Withdrawn - dispute.Reinstated
 		} else {
 			held += dispute.Withdrawn - dispute.Reinstated
 		}
