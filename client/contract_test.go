@@ -21,7 +21,8 @@ func TestEveryCodeIsOneOfTheAPI(t *testing.T) {
 		client.CodeInProgress, client.CodeReferenceConflict, client.CodeReferenceEnded, client.CodeReplacesUnknown, client.CodePaymentSucceeded,
 		client.CodePaymentEnded, client.CodeUnexpectedState, client.CodeProviderRefused, client.CodePaymentNotFound, client.CodeKeyReused,
 		client.CodeKeyInvalid, client.CodeFieldInvalid, client.CodeParameterInvalid, client.CodeCardDataRefused, client.CodeUnauthorized,
-		client.CodeForbiddenScope, client.CodeUnavailable, client.CodeAmountTooLarge, client.CodeRefundNotFound, client.CodeExpiredUnsent,
+		client.CodeForbiddenScope, client.CodeUnavailable, client.CodeAmountTooLarge, client.CodeRefundNotFound, client.CodeExpiredUnsent, client.CodePayoutNotFound,
+		client.CodeDisputeNotFound, client.CodeOwnerConflict, client.CodeProvisionNotFound,
 	} {
 		require.Contains(t, documented, "`"+string(code)+"`")
 	}

@@ -7,6 +7,8 @@ import (
 	"strconv"
 
 	"github.com/google/uuid"
+
+	"payonce/payments"
 )
 
 // Key names one intent of yours. Every command takes one and is sent with it as its Idempotency-Key: commands with the same key take effect
@@ -25,15 +27,21 @@ var ErrNoKey = errors.New("no idempotency key")
 // Action is something that can rightly happen only once to a thing.
 type Action string
 
-// The actions. What may rightly happen twice has a function of its own that asks which time it is: ConfirmKey, PartialCaptureKey, RefundKey.
+// The actions. What may rightly happen twice has a function of its own that asks which time it is: ConfirmKey, PartialCaptureKey, RefundKey, PayoutKey.
 const (
 	ActionCancel  Action = "cancel"
 	ActionCapture Action = "capture" // of the whole authorised amount
+
+	ActionCreateCustomer         Action = "create customer"          // of an owner
+	ActionCreateConnectedAccount Action = "create connected account" // of an owner and currency
+	ActionCreateWallet           Action = "create wallet"            // of an owner, currency and network
 )
 
 // KeyFor is the key of an action that can happen once to what businessID names, for instance KeyFor(order.ID, ActionCancel).
 func KeyFor(businessID string, action Action) Key {
-	if action != ActionCancel && action != ActionCapture {
+	switch action {
+	case ActionCancel, ActionCapture, ActionCreateCustomer, ActionCreateConnectedAccount, ActionCreateWallet:
+	default:
 		return Key{fault: fmt.Errorf("%w: %q is no action that happens once", ErrNoKey, string(action))}
 	}
 	return derive(string(action), businessID)
@@ -60,6 +68,11 @@ func PartialCaptureKey(businessID, reference string) Key {
 
 // RefundKey is the key of a refund. reference is yours for this refund, for instance a returned item: two refunds may be equal.
 func RefundKey(businessID, reference string) Key { return derive("refund", businessID, reference) }
+
+// PayoutKey is the key of a payout. reference is yours for this payout, for instance a week; it names one in each currency.
+func PayoutKey(currency payments.Currency, reference string) Key {
+	return derive("payout", string(currency), reference)
+}
 
 // maxKey is the longest key, in characters.
 const maxKey = 255

@@ -26,6 +26,10 @@ func TestDerivedKeysAreWireFormat(t *testing.T) {
 		"confirm 2":       client.ConfirmKey("order-1", 2).String(),
 		"partial capture": client.PartialCaptureKey("order-1", "parcel-1").String(),
 		"refund":          client.RefundKey("order-1", "return-1").String(),
+		"payout":          client.PayoutKey("usd", "week-1").String(),
+		"customer":        client.KeyFor("owner-1", client.ActionCreateCustomer).String(),
+		"account":         client.KeyFor("owner-1/usd", client.ActionCreateConnectedAccount).String(),
+		"wallet":          client.KeyFor("owner-1/usd/main", client.ActionCreateWallet).String(),
 		"not ASCII":       client.IntentKey("commande-é").String(),
 	}
 	path := filepath.Join("testdata", "keys.golden.json")

@@ -37,11 +37,15 @@ const (
 	CodePaymentSucceeded  Code = "payment_succeeded"        // 409: too late for this, the payment has succeeded
 	CodePaymentEnded      Code = "payment_ended"            // 409: the payment is over without money, or about to be
 	CodeUnexpectedState   Code = "payment_unexpected_state" // 409: the payment's state rules the command out
-	CodeAmountTooLarge    Code = "amount_too_large"         // 409: more than is held, or than may be given back
+	CodeAmountTooLarge    Code = "amount_too_large"         // 409: more than is held, than may be given back, or than can be paid out
+	CodeOwnerConflict     Code = "owner_conflict"           // 409: the owner is provisioned with other content
 	CodeExpiredUnsent     Code = "expired_unsent"           // 409: the command could not be sent in time, nothing was charged
 	CodeProviderRefused   Code = "provider_refused"         // 402: refused for good; the payment failed
 	CodePaymentNotFound   Code = "payment_not_found"        // 404
 	CodeRefundNotFound    Code = "refund_not_found"         // 404
+	CodePayoutNotFound    Code = "payout_not_found"         // 404
+	CodeDisputeNotFound   Code = "dispute_not_found"        // 404
+	CodeProvisionNotFound Code = "provision_not_found"      // 404
 	CodeKeyReused         Code = "key_reused"               // 422: the key names another command
 	CodeKeyInvalid        Code = "idempotency_key_invalid"  // 400
 	CodeFieldInvalid      Code = "field_invalid"            // 400: see Field

@@ -55,6 +55,8 @@ func stages() []stage {
 		{name: "refund_pending", lead: refundsLater, status: payments.StatusSucceeded, workflow: ofTheRefund, sleeps: true},
 		{name: "payout_pending", lead: paysOut(), status: payments.StatusSucceeded, workflow: ofThePayout, sleeps: true},
 		{name: "payout_paid", lead: paysOut("paid"), status: payments.StatusSucceeded, workflow: ofThePayout},
+		{name: "provision_linked", lead: provisions(), status: payments.StatusSucceeded, workflow: ofTheProvision},
+		{name: "provision_retried", lead: provisions(control.FaultAnswerLost), status: payments.StatusSucceeded, workflow: ofTheProvision},
 		{name: "payout_failed", lead: paysOut("in_transit", "failed"), status: payments.StatusSucceeded, workflow: ofThePayout},
 	}
 }
@@ -172,6 +174,27 @@ func paysOut(becomes ...string) func(*testing.T, *system.System, payments.View) 
 			s.Eventually("it has become "+status, func() bool { return string(thePayout(t, s).Status) == status })
 		}
 	}
+}
+
+// provisions links a customer, at whose making Stripe misbehaves once in each of the ways.
+func provisions(faults ...string) func(*testing.T, *system.System, payments.View) {
+	return func(t *testing.T, s *system.System, _ payments.View) {
+		t.Helper()
+		for _, fault := range faults {
+			s.Fault(control.Rule{Match: control.Match{Method: http.MethodPost, Path: "/v1/customers"}, Fault: fault, Times: 1})
+		}
+		answer, err := s.Post(t.Context(), s.APIKey, "/v1/customers", "K2", map[string]any{"owner": "owner-1"}, "wait=20")
+		require.NoError(t, err)
+		require.Equal(t, http.StatusCreated, answer.Status, "%s", answer.Body)
+	}
+}
+
+// ofTheProvision is the workflow of the one provision.
+func ofTheProvision(t *testing.T, s *system.System, _ payments.PaymentID) string {
+	t.Helper()
+	var record payments.RecordID
+	require.NoError(t, s.Owner.QueryRow(t.Context(), `SELECT record FROM payonce.provisions`).Scan(&record.UUID))
+	return boundaries.ProvisionWorkflowID(record)
 }
 
 func cancels(t *testing.T, s *system.System, payment payments.View) {

@@ -33,24 +33,6 @@ type ProvisionStep struct {
 func Provision(ctx workflow.Context, input ProvisionInput) error {
 	run := newRun(ctx, input.Tries)
 	act := ProvisionAct{Version: 1, Provision: input.Provision, Owner: run.owner}
-	name := NameCreateProvision // submitted
-	for {
-		step, err := tryAct[ProvisionStep](ctx, run, name, func(local bool) any { act.Local = local; return act })
-		if err != nil {
-			return err
-		}
-		name = NameReadProvision
-		switch {
-		case step.Next != "":
-			name = NameCreateProvision
-		case !run.drained():
-			if step.Over {
-				return nil
-			}
-			if run.long(ctx) {
-				return workflow.NewContinueAsNewError(ctx, NameProvision, input)
-			}
-			run.sleep(ctx)
-		}
-	}
+	of := single{workflow: NameProvision, create: NameCreateProvision, read: NameReadProvision, input: input}
+	return runSingle[ProvisionStep](ctx, run, of, func(local bool) any { act.Local = local; return act })
 }

@@ -6,7 +6,7 @@ import (
 	"payonce/payments"
 )
 
-// single is the workflow of what one command makes, a refund or a payout: the names of the act that makes it and of the one that reads where it stands, and
+// single is the workflow of what one command makes, a refund, a payout or a provision: the names of the act that makes it and of the one that reads where it stands, and
 // what the workflow is started with.
 type single struct {
 	workflow, create, read string
@@ -24,6 +24,9 @@ func (s RefundStep) over() bool { return s.Over }
 
 func (s PayoutStep) due() bool  { return s.Next == payments.OperationPayout }
 func (s PayoutStep) over() bool { return s.Over }
+
+func (s ProvisionStep) due() bool  { return s.Next != "" }
+func (s ProvisionStep) over() bool { return s.Over }
 
 // runSingle makes it at Stripe, then sleeps and reads, until it is over.
 func runSingle[S singleStep](ctx workflow.Context, run *run, of single, in func(local bool) any) error {

@@ -30,13 +30,13 @@ func Examine(ctx context.Context, config Config) (Report, error) {
 	}
 	e.report.At = e.now
 	for _, step := range []func(context.Context) error{
-		e.journals, e.balances, e.captured, e.held, e.refunded, e.destinations, e.disputed, e.paidOut,
-		e.stripe, e.wire,
+		e.journals, e.balances, e.captured, e.held, e.refunded, e.destinations, e.disputed, e.paidOut, e.modelled,
+		e.stripe, e.linked, e.wire,
 		e.outcomes, e.replays,
 		e.payments, e.refundWaits, e.disputeWaits, e.payoutWaits, e.commands, e.events, e.messages,
 		e.messageIDs, e.messageOrder, e.told, e.received,
 		e.sessions,
-		e.records, e.calls, e.stages, e.refunds, e.disputes, e.payouts, e.references, e.guards,
+		e.records, e.calls, e.stages, e.refunds, e.disputes, e.payouts, e.provisions, e.references, e.guards,
 		e.reviews,
 	} {
 		if err := step(ctx); err != nil {

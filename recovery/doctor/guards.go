@@ -27,6 +27,8 @@ func guards() []guard {
 		{"payment_facts_append_only", "a fact is never changed"},
 		{"refunds_record", "a command makes one refund"},
 		{"refunds_refund_id", "a refund at Stripe is one refund here"},
+		{"provisions_identity", "an owner has one customer, and one account or wallet of a kind"},
+		{"provisions_provider_id", "a customer or an account at Stripe is linked to one owner"},
 		{"disputes_dispute_id", "a dispute at Stripe is one dispute here"},
 		{"notifications_identity", "a message is queued once"},
 	}

@@ -44,6 +44,8 @@ type patient struct {
 	requests  []control.Request
 	messages  []doctor.Received
 
+	customers, connected []control.Party
+
 	paid, declined, begun payments.PaymentID
 	held, returned        payments.PaymentID    // of several captures, one of which was made; refunded by us and by others
 	refunds               [4]payments.RefundID  // of returned: succeeded, pending, failed after it had succeeded, made elsewhere
@@ -114,6 +116,7 @@ func (p *patient) live(t *testing.T, twin *control.Client) {
 	p.dispute(t, twin)
 	p.split(t)
 	p.payOut(t, twin)
+	p.provision(t)
 	_, err = ledger.RollUp(ctx, p.app.System, ledger.RollUpLimits{Accounts: 10, Entries: 10})
 	require.NoError(t, err)
 	p.exec(t, p.superuser, `UPDATE payonce.notifications SET status = 'delivered', tries = 1, first_sent_at = payonce.clock(),
@@ -158,6 +161,10 @@ func (p *patient) read(t *testing.T, twin *control.Client) {
 	require.NoError(t, err)
 	p.requests, err = twin.AllRequests(t.Context())
 	require.NoError(t, err)
+	p.customers, err = twin.AllCustomers(t.Context(), "")
+	require.NoError(t, err)
+	p.connected, err = twin.AllConnectedAccounts(t.Context(), "")
+	require.NoError(t, err)
 	found, err := p.superuser.Query(t.Context(), `SELECT id::text, body FROM payonce.notifications ORDER BY payment, sequence`)
 	require.NoError(t, err)
 	p.messages, err = pgx.CollectRows(found, pgx.RowToStructByPos[doctor.Received])
@@ -183,12 +190,12 @@ func (p *patient) exec(t *testing.T, db executor, sql string, arguments ...any) 
 func (p *patient) config(t *testing.T, db ledger.Querier, books []control.Book, requests []control.Request) doctor.Config {
 	t.Helper()
 	return doctor.Config{
-		Owner: db, Sealer: p.app.Sealer, Twin: serveTwin(t, books, requests), Timing: timing.Quick(), Settled: true, Received: p.messages,
+		Owner: db, Sealer: p.app.Sealer, Twin: p.serveTwin(t, books, requests), Timing: timing.Quick(), Settled: true, Received: p.messages,
 	}
 }
 
-// serveTwin serves books and requests as the twin's control API does.
-func serveTwin(t *testing.T, books []control.Book, requests []control.Request) *control.Client {
+// serveTwin serves books, requests, customers and connected accounts as the twin's control API does.
+func (p *patient) serveTwin(t *testing.T, books []control.Book, requests []control.Request) *control.Client {
 	t.Helper()
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /_twin/books", func(w http.ResponseWriter, r *http.Request) {
@@ -197,6 +204,11 @@ func serveTwin(t *testing.T, books []control.Book, requests []control.Request) *
 	mux.HandleFunc("GET /_twin/requests", func(w http.ResponseWriter, r *http.Request) {
 		servePage(w, r, requests, func(r control.Request) int64 { return r.Seq })
 	})
+	for path, parties := range map[string][]control.Party{"GET /_twin/customers": p.customers, "GET /_twin/connected_accounts": p.connected} {
+		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+			servePage(w, r, parties, func(p control.Party) int64 { return p.Seq })
+		})
+	}
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
 	return control.NewClient(server.URL, server.Client())

@@ -39,7 +39,8 @@ func journals(about func(*patient) uuid.UUID, statement string) func(*testing.T,
 }
 
 func illnessesOfMoney() []illness {
-	return slices.Concat(illnessesOfHolds(), illnessesOfRefunds(), illnessesOfTelling(), illnessesOfDisputes(), illnessesOfPayouts(), illnessesOfDestinations())
+	return slices.Concat(illnessesOfHolds(), illnessesOfRefunds(), illnessesOfTelling(), illnessesOfDisputes(), illnessesOfPayouts(), illnessesOfProvisions(),
+		illnessesOfDestinations())
 }
 
 func illnessesOfHolds() []illness {
@@ -48,7 +49,7 @@ func illnessesOfHolds() []illness {
 			`UPDATE payonce.payments SET amount_held = 600 WHERE id = $1`)},
 		{name: "a hold of a payment that is over", check: "held", sees: "still holds 5", plant: of(paid,
 			`UPDATE payonce.payments SET amount_held = 5 WHERE id = $1`)},
-		{name: "a hold beyond what can be captured", check: "held", sees: "699 can be captured", plant: of(held,
+		{name: "a hold beyond what can be captured", check: "held", sees: "699 can be captured", also: []string{"modelled"}, plant: of(held,
 			`UPDATE payonce.payments SET amount_capturable = 699 WHERE id = $1`)},
 		{name: "a posting that ends a hold and does not name it", check: "held", sees: "do not name it", plant: journals(held,
 			`UPDATE payonce.ledger_journals SET resolves = NULL WHERE payment = $1 AND posting_key LIKE 'payment/%/hold/700'`)},
@@ -85,13 +86,13 @@ func illnessesOfRefunds() []illness {
 			`UPDATE payonce.ledger_journals SET posting_key = 'refund/another/out' WHERE posting_key = 'refund/' || $1::uuid || '/out'`)},
 		{name: "a failed refund without its return", check: "refunded", sees: "booked 0 as come back", plant: journals(failed,
 			`UPDATE payonce.ledger_journals SET posting_key = 'refund/another/back' WHERE posting_key = 'refund/' || $1::uuid || '/back'`)},
-		{name: "a refund booked for another payment", check: "refunded", sees: "names another payment", also: []string{"positions"},
+		{name: "a refund booked for another payment", check: "refunded", sees: "names another payment", also: []string{"modelled", "positions"},
 			plant: journals(succeeded, `UPDATE payonce.ledger_journals SET payment = NULL WHERE posting_key = 'refund/' || $1::uuid || '/out'`)},
-		{name: "a refund that says nothing moved", check: "refunded", sees: "succeeded, and its money has not moved", also: []string{"given_back"},
+		{name: "a refund that says nothing moved", check: "refunded", sees: "succeeded, and its money has not moved", also: []string{"modelled", "given_back"},
 			plant: of(succeeded, `UPDATE payonce.refunds SET moved = false WHERE id = $1`)},
 		{name: "a failed refund that has its money", check: "refunded", sees: "has it back: f", also: []string{"given_back"},
 			plant: of(failed, `UPDATE payonce.refunds SET returned = false WHERE id = $1`)},
-		{name: "refunds of ours beyond what was captured", check: "refunded", sees: "captured 1000", also: []string{"given_back"},
+		{name: "refunds of ours beyond what was captured", check: "refunded", sees: "captured 1000", also: []string{"modelled", "given_back"},
 			plant: of(pending, `UPDATE payonce.refunds SET amount = 1000 WHERE id = $1`)},
 		{name: "a refund of ours of what a bank had withdrawn", check: "refunded", sees: "back 900 by our own refunds while 200 was withdrawn", running: true,
 			plant: askedOf(ofOpen, 900, "")},
