@@ -33,7 +33,7 @@ func answerCases() map[string]func(*scene) {
 		"Every operation 500 internal":        func(s *scene) { s.base(); s.atAFaultyDoor() },
 		"Every operation 503 unavailable":     func(s *scene) { s.base(); s.atADoorWithoutDatabase() },
 
-		"Every command 202":                         func(s *scene) { s.base(); s.headers["Prefer"] = "wait=0" },
+		"Every command at Stripe 202":               func(s *scene) { s.base(); s.headers["Prefer"] = "wait=0" },
 		"Every command 400 body_invalid":            func(s *scene) { s.base(); s.body = `amount=1000` },
 		"Every command 400 card_data_refused":       func(s *scene) { s.base(); s.headers["Idempotency-Key"] = "4242424242424242" },
 		"Every command 400 field_invalid":           func(s *scene) { s.base(); s.body = `{"amout":1000}` },
@@ -42,7 +42,7 @@ func answerCases() map[string]func(*scene) {
 		"Every command 400 prefer_invalid":          func(s *scene) { s.base(); s.headers["Prefer"] = "wait=31" },
 		"Every command 400 query_refused":           func(s *scene) { s.base(); s.path += "?dry_run=1" },
 		"Every command 408 body_too_slow":           func(s *scene) { s.base(); s.slowly() },
-		"Every command 409 in_progress":             func(s *scene) { s.base(); s.whileHeld(s.copyOf()) },
+		"Every command at Stripe 409 in_progress":   func(s *scene) { s.base(); s.whileHeld(s.copyOf()) },
 		"Every command 413 body_too_large":          func(s *scene) { s.base(); s.body += strings.Repeat(" ", api.MaxBody) },
 		"Every command 415 media_type_unsupported":  func(s *scene) { s.base(); s.headers["Content-Type"] = "text/plain" },
 		"Every command 422 key_reused":              func(s *scene) { s.base(); s.ask(); s.otherContent() },
@@ -99,6 +99,8 @@ func answerCases() map[string]func(*scene) {
 	maps.Copy(cases, captureCases())
 	maps.Copy(cases, refundCases())
 	maps.Copy(cases, payoutCases())
+	maps.Copy(cases, provisionCases())
+	maps.Copy(cases, disputeCases())
 	return cases
 }
 
@@ -118,6 +120,10 @@ func (s *scene) base() {
 		s.about(s.pay(map[string]any{"payment_method": nil}).ID)
 	case "create_payout", "get_payout", "list_payouts":
 		s.baseOfPayouts()
+	case "get_dispute", "list_disputes":
+		s.baseOfDisputes()
+	case "create_customer", "create_connected_account", "create_wallet", "get_customer", "get_connected_account", "get_wallet":
+		s.baseOfProvisions()
 	default:
 		s.baseOfMoney()
 	}
@@ -127,7 +133,7 @@ func (s *scene) base() {
 func (s *scene) about(id payments.PaymentID) {
 	s.path = "/v1/payments/" + id.String() + map[string]string{
 		"confirm_payment": "/confirm", "cancel_payment": "/cancel", "payment_timeline": "/timeline",
-		"capture_payment": "/capture", "create_refund": "/refunds", "list_refunds": "/refunds",
+		"capture_payment": "/capture", "create_refund": "/refunds", "list_refunds": "/refunds", "list_disputes": "/disputes",
 	}[s.operation]
 }
 
@@ -186,6 +192,8 @@ func (s *scene) otherContent() {
 		s.body = strings.Replace(s.body, "300", "200", 1)
 	case "create_refund", "create_payout":
 		s.body = strings.Replace(s.body, "300", "200", 1)
+	case "create_customer", "create_connected_account", "create_wallet":
+		s.body = strings.Replace(s.body, "US", "FR", 1)
 	}
 }
 
@@ -211,6 +219,7 @@ func (s *scene) whileHeld(first *scene) {
 	path := map[string]string{
 		"create_payment": "/v1/payment_intents", "confirm_payment": "/v1/payment_intents/*/confirm", "cancel_payment": "/v1/payment_intents/*/cancel",
 		"capture_payment": "/v1/payment_intents/*/capture", "create_refund": "/v1/refunds", "create_payout": "/v1/payouts",
+		"create_customer": "/v1/customers", "create_connected_account": "/v1/accounts",
 	}[s.operation]
 	hold, err := s.system.Twin.Hold(ctx, control.Hold{Method: http.MethodPost, Path: path, Point: control.BeforeEffect})
 	require.NoError(s.t, err)
@@ -272,7 +281,7 @@ func (s *scene) atAFaultyDoor() {
 	owner, err := pgx.Connect(s.t.Context(), d.db.OwnerURL)
 	require.NoError(s.t, err)
 	defer owner.Close(s.t.Context())
-	for _, table := range []string{"payments", "refunds", "payouts"} {
+	for _, table := range []string{"payments", "refunds", "payouts", "provisions", "disputes"} {
 		_, err = owner.Exec(s.t.Context(), `ALTER TABLE payonce.`+table+` RENAME TO lost_`+table)
 		require.NoError(s.t, err)
 	}
