@@ -7,6 +7,7 @@ func (c code) advice() string {
 		codePaymentNotFound:   "No payment of this tenant has this id.",
 		codeRefundNotFound:    "No refund of this tenant has this id.",
 		codePayoutNotFound:    "No payout of this tenant has this id.",
+		codeDisputeNotFound:   "No dispute of this tenant has this id.",
 		codeProvisionNotFound: "None of this tenant has this id.",
 
 		codeRouteNotFound:    "The operations are in /openapi.json.",
@@ -26,8 +27,8 @@ func (c code) advice() string {
 		codeReplacesUnknown:   "replaces names the ended payment of the same reference.",
 		codePaymentSucceeded:  "There is nothing left to take: read the payment.",
 		codePaymentEnded:      "Create a further attempt of the reference, with replaces.",
-		codeAmountTooLarge:    "Ask for no more than there is.",
 		codeOwnerConflict:     "What is linked stays linked: ask with the content of the first time, or for another owner.",
+		codeAmountTooLarge:    "Ask for no more than there is.",
 		codeUnexpectedState:   "Read the payment, and wait until it has changed.",
 	}[c]
 }

@@ -35,10 +35,10 @@ type CommandBoundary interface {
 	// ClaimPayout claims a payout. It returns *boundaries.ConflictError when its reference is taken, and when there is less to pay out.
 	ClaimPayout(ctx context.Context, asking boundaries.Asking, command payments.PayoutCommand) (boundaries.Claim, error)
 
-	// Await calls begin, which sets going what was claimed, and waits for its outcome. When the context ends first, the answer is nil.
 	// ClaimProvision claims what is to be linked to an owner. It returns *boundaries.ConflictError when the owner has it with other content.
 	ClaimProvision(ctx context.Context, asking boundaries.Asking, command payments.ProvisionCommand) (boundaries.Claim, error)
 
+	// Await calls begin, which sets going what was claimed, and waits for its outcome. When the context ends first, the answer is nil.
 	Await(ctx context.Context, claim boundaries.Claim, begin func()) (*boundaries.Answer, error)
 
 	// Leave says that the caller is no longer waiting.

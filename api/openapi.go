@@ -99,13 +99,15 @@ func (a *api) operations(schemas huma.Registry) []operation {
 		{describeTimeline(schemas), tenants.ScopeRead, a.showTimeline},
 		{describeListRefunds(schemas), tenants.ScopeRead, a.listRefunds},
 		{describeGetRefund(schemas), tenants.ScopeRead, a.getRefund},
+		{describeListDisputes(schemas), tenants.ScopeRead, a.listDisputes},
+		{describeGetDispute(schemas), tenants.ScopeRead, a.getDispute},
 		{describeListPayouts(schemas), tenants.ScopeRead, a.listPayouts},
 		{describeGetPayout(schemas), tenants.ScopeRead, a.getPayout},
-		{describeHealth(), "", a.health},
-		{describeReady(schemas), "", a.ready},
 		{describeGetProvision(schemas, payments.ProvisionCustomer), tenants.ScopeRead, a.getProvision(payments.ProvisionCustomer)},
 		{describeGetProvision(schemas, payments.ProvisionConnectedAccount), tenants.ScopeRead, a.getProvision(payments.ProvisionConnectedAccount)},
 		{describeGetProvision(schemas, payments.ProvisionWallet), tenants.ScopeRead, a.getProvision(payments.ProvisionWallet)},
+		{describeHealth(), "", a.health},
+		{describeReady(schemas), "", a.ready},
 	}
 }
 

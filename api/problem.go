@@ -48,6 +48,7 @@ const (
 	codeRefundNotFound       code = "refund_not_found"
 	codePayoutNotFound       code = "payout_not_found"
 	codeProvisionNotFound    code = "provision_not_found"
+	codeDisputeNotFound      code = "dispute_not_found"
 	codeRouteNotFound        code = "route_not_found"
 	codeMethodNotAllowed     code = "method_not_allowed"
 	codeBodyTooSlow          code = "body_too_slow"
@@ -65,8 +66,8 @@ const (
 	codePaymentEnded      = code(boundaries.ConflictPaymentEnded)
 	codeUnexpectedState   = code(boundaries.ConflictUnexpectedState)
 	codeAmountTooLarge    = code(boundaries.ConflictAmountTooLarge)
-
 	codeOwnerConflict     = code(boundaries.ConflictOwner)
+
 	// Of stored answers.
 	codeProviderRefused = code(payments.FailureProviderRefused)
 	codeExpiredUnsent   = code(payments.FailureExpiredUnsent)
@@ -82,7 +83,7 @@ func (c code) status() int {
 		return http.StatusUnauthorized
 	case codeForbiddenScope:
 		return http.StatusForbidden
-	case codePaymentNotFound, codeRefundNotFound, codePayoutNotFound, codeProvisionNotFound, codeRouteNotFound:
+	case codePaymentNotFound, codeRefundNotFound, codePayoutNotFound, codeDisputeNotFound, codeProvisionNotFound, codeRouteNotFound:
 		return http.StatusNotFound
 	case codeMethodNotAllowed:
 		return http.StatusMethodNotAllowed
@@ -148,12 +149,14 @@ func refusalOf(err error) refusal {
 		return refusal{Code: codeRefundNotFound}
 	case errors.Is(err, paymentstore.ErrNoPayout):
 		return refusal{Code: codePayoutNotFound}
+	case errors.Is(err, paymentstore.ErrNoProvision):
+		return refusal{Code: codeProvisionNotFound}
+	case errors.Is(err, paymentstore.ErrNoDispute):
+		return refusal{Code: codeDisputeNotFound}
 	case outage.Is(err):
 		return refusal{Code: codeUnavailable, RetryAfter: unavailableRetryAfter}
 	default:
 		return refusal{Code: codeInternal}
-	case errors.Is(err, paymentstore.ErrNoProvision):
-		return refusal{Code: codeProvisionNotFound}
 	}
 }
 
@@ -173,16 +176,18 @@ func (c code) title() string {
 		codePaymentNotFound:   "There is no such payment",
 		codeRefundNotFound:    "There is no such refund",
 		codePayoutNotFound:    "There is no such payout",
+		codeProvisionNotFound: "There is no such customer, connected account or wallet",
+		codeDisputeNotFound:   "There is no such dispute",
 		codeInProgress:        "The same command is being processed",
 		codeKeyReused:         "The Idempotency-Key was used for another command",
 		codeReferenceConflict: "The reference is taken by another command, or its attempt is still open",
 		codeReferenceEnded:    "The reference has succeeded and is not attempted again",
 		codeReplacesUnknown:   "The payment to replace is not one of this reference",
 		codePaymentSucceeded:  "The payment has succeeded",
-		codeProvisionNotFound: "There is no such customer, connected account or wallet",
 		codePaymentEnded:      "The payment is over without money, or about to be",
 		codeUnexpectedState:   "The payment's state rules this command out",
 		codeAmountTooLarge:    "The amount is more than there is to take",
+		codeOwnerConflict:     "The owner has it, or waits for it, with other content",
 		codeBodyTooSlow:       "The body did not arrive in time",
 		codeUnavailable:       "A dependency is down; nothing is lost by trying again with the same key",
 	}
@@ -190,7 +195,6 @@ func (c code) title() string {
 }
 
 // fail answers with what the caller may know of err, and logs the rest. When the request has ended, because the caller went
-		codeOwnerConflict:     "The owner has it, or waits for it, with other content",
 // away or the server stops, the connection is cut: returning would send an empty 200. A body that was too slow ends the
 // request too, as net/http takes any failed read for a caller who went away; that one may still listen.
 func (a *api) fail(w http.ResponseWriter, r *http.Request, err error) {

@@ -26,6 +26,7 @@ type Dispute struct {
 	Reinstated   int64      // of what was withdrawn
 	Transactions []string   // txn_… that are booked
 	Lost         int64      // what is booked as lost
+	Fees         []Money    // what Stripe kept for it, in the currencies of the account; filled in for callers alone
 	ReadBegunAt  *time.Time
 	CreatedAt    time.Time // at Stripe
 }
@@ -138,6 +139,9 @@ type DisputeView struct {
 	DueBy      *time.Time          `json:"due_by,omitempty"`
 	Withdrawn  int64               `json:"withdrawn"`
 	Reinstated int64               `json:"reinstated"`
+	Held       int64               `json:"held"`           // withdrawn, and not decided yet
+	Lost       int64               `json:"lost"`           // gone
+	Fees       []Money             `json:"fees,omitempty"` // what Stripe kept, in the currencies of the account; not in messages
 	Dispute    string              `json:"dispute"` // Stripe's id, dp_…
 	Charge     string              `json:"charge,omitempty"`
 	CreatedAt  time.Time           `json:"created_at"`
@@ -148,6 +152,7 @@ func (d Dispute) View() DisputeView {
 	return DisputeView{
 		ID: d.ID, Object: "dispute", Payment: d.Payment, Amount: d.Money.Amount, Currency: d.Money.Currency, Reason: d.Reason,
 		Status: d.Status, Stage: d.Stage, Stages: d.Reached, DueBy: d.DueBy, Withdrawn: d.Withdrawn, Reinstated: d.Reinstated,
+		Held: max(d.Taken()-d.Lost, 0), Lost: d.Lost, Fees: d.Fees,
 		Dispute: d.ProviderID, Charge: d.Charge, CreatedAt: d.CreatedAt,
 	}
 }

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"payonce/internal/postgres"
 	"payonce/payments"
 )
 
@@ -34,6 +36,67 @@ func QueueDisputes(batch *pgx.Batch, payment payments.PaymentID, into *[]payment
 		return err
 	})
 }
+
+// ReadDisputes reads the disputes of a payment of the tenant for a caller, with their fees and the oldest first, or ErrNotFound.
+func ReadDisputes(ctx context.Context, db postgres.Batcher, tenant payments.TenantID, payment payments.PaymentID) ([]payments.Dispute, error) {
+	var known bool
+	found, err := readDisputes(ctx, db, tenant, `d.payment = $2`, payment.UUID, func(batch *pgx.Batch) {
+		batch.Queue(`SELECT EXISTS (SELECT FROM payonce.payments WHERE tenant = $1 AND id = $2)`, tenant.UUID, payment.UUID).QueryRow(
+			func(row pgx.Row) error { return row.Scan(&known) })
+	})
+	if err == nil && !known {
+		return nil, ErrNotFound
+	}
+	return found, err
+}
+
+// ReadDispute reads a dispute of the tenant for a caller, with its fees, or ErrNoDispute.
+func ReadDispute(ctx context.Context, db postgres.Batcher, tenant payments.TenantID, id uuid.UUID) (payments.Dispute, error) {
+	found, err := readDisputes(ctx, db, tenant, `d.id = $2`, id, func(*pgx.Batch) {})
+	if err != nil {
+		return payments.Dispute{}, err
+	}
+	if len(found) == 0 {
+		return payments.Dispute{}, ErrNoDispute
+	}
+	return found[0], nil
+}
+
+func readDisputes(ctx context.Context, db postgres.Batcher, tenant payments.TenantID, which string, id uuid.UUID, also func(*pgx.Batch)) ([]payments.Dispute, error) {
+	var found []payments.Dispute
+	fees := map[payments.DisputeID][]payments.Money{}
+	err := postgres.ForTenant(ctx, db, tenant.UUID, func(batch *pgx.Batch) {
+		also(batch)
+		where := `WHERE d.tenant = $1 AND ` + which
+		batch.Queue(selectDisputes+where+` ORDER BY d.created_at, d.id LIMIT $3`, tenant.UUID, id, MaxDisputes).Query(func(rows pgx.Rows) (err error) {
+			found, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (payments.Dispute, error) { return scanDispute(row) })
+			return err
+		})
+		batch.Queue(selectDisputeFees+where+` GROUP BY 1, 2 HAVING sum(e.amount) <> 0 ORDER BY 1, 2`, tenant.UUID, id).Query(func(rows pgx.Rows) error {
+			var of payments.DisputeID
+			var fee payments.Money
+			_, err := pgx.ForEachRow(rows, []any{&of.UUID, &fee.Currency, &fee.Amount}, func() error {
+				fees[of] = append(fees[of], fee)
+				return nil
+			})
+			return err
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read disputes: %w", err)
+	}
+	for i := range found {
+		found[i].Fees = fees[found[i].ID]
+	}
+	return found, nil
+}
+
+// selectDisputeFees sums what the ledger holds as Stripe's fee of the balance transactions; of one that settled in another currency it is a journal of its own.
+const selectDisputeFees = `SELECT d.id, e.currency, sum(e.amount)::bigint
+	FROM payonce.disputes d CROSS JOIN unnest(d.transactions) AS t (id)
+	JOIN payonce.ledger_journals j ON j.tenant = d.tenant AND j.posting_key IN ('dispute/' || d.dispute_id || '/' || t.id, 'fee/' || t.id)
+	JOIN payonce.ledger_entries e ON e.journal = j.id
+	JOIN payonce.ledger_accounts a ON a.id = e.account AND a.name = 'fees:stripe' `
 
 func scanDispute(row pgx.Row) (payments.Dispute, error) {
 	var d payments.Dispute
