@@ -86,7 +86,7 @@ func lasting(ctx context.Context, err error) error {
 	return err
 }
 
-// watch is the back-off between two looks at a payment or a refund.
+// watch is the back-off between two looks at a payment, a refund or a payout.
 func (c *Client) watch() backoff {
 	return backoff{first: 250 * time.Millisecond, longest: 5 * time.Second, random: c.backoff.random}
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // exampleServer stands for payonce in the examples. It loses the first answer of a create or confirm, declines pm_card_declined, and has refunds
-// pending until they are looked at.
+// and payouts pending until they are looked at.
 func exampleServer() *httptest.Server {
 	known := payment(payments.StatusRequiresPaymentMethod, payments.StageExternalResourceCreated)
 	lost := false
@@ -63,6 +63,12 @@ func exampleServer() *httptest.Server {
 	})
 	mux.HandleFunc("GET /v1/refunds/{id}", func(w http.ResponseWriter, _ *http.Request) {
 		answers(http.StatusOK, nil, refundIn(payments.RefundSucceeded))(w)
+	})
+	mux.HandleFunc("POST /v1/payouts", func(w http.ResponseWriter, _ *http.Request) {
+		answers(http.StatusCreated, nil, payoutIn(payments.PayoutPending))(w)
+	})
+	mux.HandleFunc("GET /v1/payouts/{id}", func(w http.ResponseWriter, _ *http.Request) {
+		answers(http.StatusOK, nil, payoutIn(payments.PayoutPaid))(w)
 	})
 	mux.HandleFunc("GET /v1/payments", func(w http.ResponseWriter, _ *http.Request) {
 		answers(http.StatusOK, nil, page{Object: "list", Data: []client.Payment{succeeded()}})(w)

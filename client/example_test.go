@@ -212,6 +212,37 @@ func ExampleRefundKey() {
 	// true
 }
 
+// Pay out what the week brought: its reference names it, so asking again is asking for the same. The bank has it days later, and may still send it back.
+func ExampleClient_CreatePayout() {
+	payonce := exampleServer()
+	defer payonce.Close()
+	office, err := client.New(payonce.URL, "api-key")
+	if err != nil {
+		panic(err)
+	}
+	ctx := context.Background()
+
+	answer, err := office.CreatePayout(ctx, client.PayoutKey("usd", "2030-week-1"), client.CreatePayout{
+		Amount: 300, Currency: "usd", Reference: "2030-week-1",
+	})
+	switch {
+	case client.CodeOf(err) == client.CodeAmountTooLarge:
+		fmt.Println("there is less than that")
+		return
+	case err != nil:
+		panic(err)
+	}
+	fmt.Println(answer.Payout.Status)
+	over, err := office.AwaitPayout(ctx, answer.Payout.ID)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(over.Status)
+	// Output:
+	// pending
+	// paid
+}
+
 // A message comes at least once. The receiver stores its id in the transaction of what it does; here a map stands for that.
 func ExampleVerifyMessage() {
 	stored := map[string]bool{}

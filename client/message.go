@@ -11,23 +11,19 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"payonce/payments"
 )
 
-// Message is what payonce tells your backend of a payment.
+// Message is what payonce tells your backend of a payment or a payout.
 type Message struct {
 	ID        string      // webhook-id: the same whenever this message is sent again. Store it in the transaction of what you do about it
 	Type      MessageType // more may come: answer 2xx to those that you do not know
 	Timestamp time.Time   // when the thing happened
-	Subject   string      // what changed, for instance payment/<id>, charge/<ch> or refund/<id>
-	Payment   Payment     // as it was then, without the client secret. Messages of one payment come in order
+	Subject   string      // what changed, for instance payment/<id>, charge/<ch>, refund/<id> or payout/<id>
+	Payment   Payment     // as it was then, without the client secret; zero of payout.…. Messages of one payment, or payout, come in order
 	Refund    *Refund     // as it was then; nil but of refund.…
 	Dispute   *Dispute    // as it was then; nil but of dispute.…
+	Payout    *Payout     // as it was then; nil but of payout.…
 }
-
-// Dispute is what the payer's bank asks back, as messages show it; payments has the words of its status.
-type Dispute = payments.DisputeView
 
 // MessageType is what a message tells.
 type MessageType string
@@ -52,6 +48,10 @@ const (
 	DisputeWon    MessageType = "dispute.won"    // what was withdrawn is back
 	DisputeLost   MessageType = "dispute.lost"   // what was withdrawn is gone
 	DisputeClosed MessageType = "dispute.closed" // it was an inquiry, and took no money
+
+	PayoutPaid     MessageType = "payout.paid"   // the bank has it, and may still send it back
+	PayoutFailed   MessageType = "payout.failed" // also days after it was paid: the money is at Stripe again, and may be paid out anew
+	PayoutCanceled MessageType = "payout.canceled"
 )
 
 // ErrSignature says that a message is not from payonce, or too old: answer 400 and do nothing.
@@ -88,6 +88,7 @@ func VerifyMessage(secret string, header http.Header, body []byte) (Message, err
 			Payment Payment  `json:"payment"`
 			Refund  *Refund  `json:"refund"`
 			Dispute *Dispute `json:"dispute"`
+			Payout  *Payout  `json:"payout"`
 		} `json:"data"`
 	}
 	if err := json.Unmarshal(body, &payload); err != nil {
@@ -95,7 +96,7 @@ func VerifyMessage(secret string, header http.Header, body []byte) (Message, err
 	}
 	return Message{
 		ID: id, Type: payload.Type, Timestamp: payload.Timestamp, Subject: payload.Data.Subject,
-		Payment: payload.Data.Payment, Refund: payload.Data.Refund, Dispute: payload.Data.Dispute,
+		Payment: payload.Data.Payment, Refund: payload.Data.Refund, Dispute: payload.Data.Dispute, Payout: payload.Data.Payout,
 	}, nil
 }
 

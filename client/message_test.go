@@ -147,5 +147,6 @@ func TestEveryKindOfMessageHasItsType(t *testing.T) {
 		string(client.PaymentExpired), string(client.PaymentAuthorized), string(client.PaymentHoldExpiring), string(client.PaymentPartiallyCaptured),
 		string(client.RefundSucceeded), string(client.RefundFailed), string(client.RefundCanceled),
 		string(client.DisputeOpened), string(client.DisputeWon), string(client.DisputeLost), string(client.DisputeClosed),
+		string(client.PayoutPaid), string(client.PayoutFailed), string(client.PayoutCanceled),
 	})
 }
