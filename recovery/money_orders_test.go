@@ -30,6 +30,7 @@ type subject struct {
 // fate is what happens to the money of a payment at Stripe, and the events that tell of it.
 type fate struct {
 	manual bool // the payment begins as a hold, else with its money taken
+	open   bool // it begins without a method
 	steps  []func(ctx context.Context, twin *control.Client, about *subject) error
 	events [][]string // by step
 	model  func(m *model.Payment)
@@ -68,6 +69,14 @@ func capturedElsewhere(ctx context.Context, twin *control.Client, about *subject
 func canceledElsewhere(ctx context.Context, twin *control.Client, about *subject) error {
 	_, err := twin.CancelElsewhere(ctx, about.payment.PaymentIntent, control.CancelElsewhere{})
 	return err
+}
+
+func declined(ctx context.Context, twin *control.Client, about *subject) error {
+	return decline(ctx, twin, about.payment.PaymentIntent)
+}
+
+func paid(ctx context.Context, twin *control.Client, about *subject) error {
+	return pay("pm_card_visa")(ctx, twin, about.payment.PaymentIntent)
 }
 
 func fates() map[string]fate {
@@ -110,6 +119,13 @@ func fates() map[string]fate {
 				m.RefundElsewhere("elsewhere", 300)
 				m.Dispute("dispute", 700)
 			},
+		},
+		"a decline, then a hold": {
+			manual: true, open: true,
+			steps:  steps{declined, paid},
+			events: [][]string{{"payment_intent.created", "payment_intent.payment_failed"}, {"payment_intent.amount_capturable_updated", "charge.succeeded"}},
+			model:  func(*model.Payment) {},
+			passed: []string{"payment.declined"},
 		},
 		"a hold that is captured in part": {
 			manual: true,
@@ -154,7 +170,7 @@ func tellFateInEveryOrder(t *testing.T, fate fate) {
 	s.Fault(control.Rule{Match: control.Match{EventType: "*"}, Fault: control.FaultDrop})
 	s.StartAPI()
 	orders := permutations(story{events: fate.events})
-	begun := beginPayments(t, s, len(orders), fate.manual)
+	begun := beginPayments(t, s, len(orders), fate)
 	acts := s.Open().Activities
 	acts.Waker = asleep{}
 	applier := &recovery.Applier{Pool: s.App.System, Sealer: s.App.Sealer, Activities: acts, Timing: s.Config.Timing, Log: system.Log()}
@@ -221,8 +237,8 @@ func (about *subject) event(t *testing.T, kind string) string {
 	return ""
 }
 
-// beginPayments creates payments that have taken or hold their money, and ends with nothing of ours running but the API.
-func beginPayments(t *testing.T, s *system.System, count int, manual bool) []payments.View {
+// beginPayments creates payments as the fate begins, and ends with nothing of ours running but the API.
+func beginPayments(t *testing.T, s *system.System, count int, fate fate) []payments.View {
 	t.Helper()
 	stop := s.StartWorker()
 	defer stop()
@@ -232,8 +248,11 @@ func beginPayments(t *testing.T, s *system.System, count int, manual bool) []pay
 	for i := range begun {
 		creating.Go(func() error {
 			body := system.Order(fmt.Sprint("order-", i), 1000)
-			if manual {
+			if fate.manual {
 				body["capture_method"] = "manual"
+			}
+			if fate.open {
+				body["payment_method"] = nil
 			}
 			answer, err := s.Post(t.Context(), s.APIKey, "/v1/payments", fmt.Sprint("K", i), body, "wait=30")
 			if err != nil || answer.Status != http.StatusCreated {
