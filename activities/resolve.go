@@ -23,7 +23,7 @@ const (
 	ResolvedSeen        = "seen"         // nothing is unknown; the mark was looked at
 )
 
-// Resolution is what a person says of a payment under review, and why.
+// Resolution is what a person says of a payment or a payout under review, and why.
 type Resolution struct {
 	As     string // ResolvedExecuted, ResolvedNotExecuted or ResolvedSeen
 	Reason string
@@ -33,8 +33,8 @@ type Resolution struct {
 
 // Refusals of a resolution.
 var (
-	ErrNothingUnknown = errors.New("no command of the payment has an unknown outcome")
-	ErrStillUnknown   = errors.New("a command of the payment has an unknown outcome: say whether it was executed")
+	ErrNothingUnknown = errors.New("no command of it has an unknown outcome")
+	ErrStillUnknown   = errors.New("a command of it has an unknown outcome: say whether it was executed")
 	ErrNotShown       = errors.New("not shown by Stripe: the call took no effect yet")
 	ErrShown          = errors.New("shown by Stripe: the call took effect")
 	ErrTooEarly       = errors.New("the call may still take effect: its last send is not old enough")
@@ -184,7 +184,7 @@ func (ch *change) executed(c command) bool {
 	case payments.OperationConfirm:
 		return ch.after.Status != payments.StatusSubmitted && ch.after.Status != payments.StatusRequiresPaymentMethod
 	case payments.OperationCapture:
-		return ch.after.AmountCaptured > c.capturedBefore
+		return ch.after.AmountCaptured > c.capturedBefore || ch.after.Status.Terminal()
 	default:
 		return ch.after.Status.Terminal()
 	}

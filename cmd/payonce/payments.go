@@ -20,7 +20,7 @@ import (
 )
 
 type paymentsCommand struct {
-	Reviews paymentReviewsCommand `cmd:"" help:"List the payments that wait for a person, the oldest first, with what is known."`
+	Reviews paymentReviewsCommand `cmd:"" help:"List the payments and payouts that wait for a person, the oldest first, with what is known."`
 	Resolve paymentResolveCommand `cmd:"" help:"Settle what only a person can: it is checked at Stripe, and kept with who said it and why."`
 }
 
@@ -28,15 +28,16 @@ type paymentReviewsCommand struct {
 	listFlags
 }
 
-// reviewRow is a payment that waits for a person.
+// reviewRow is a payment or a payout that waits for a person.
 type reviewRow struct {
-	Payment  uuid.UUID       `json:"payment"`
+	Payment  *uuid.UUID      `json:"payment"` // null of a payout
+	Payout   *uuid.UUID      `json:"payout"`  // null of a payment
 	Tenant   string          `json:"tenant"`
 	Since    time.Time       `json:"since"`
 	Reason   string          `json:"reason"`
 	Status   string          `json:"status"`
-	Intent   *string         `json:"payment_intent"`
-	Unknown  []string        `json:"unknown"` // operations whose outcome nobody knows
+	AtStripe *string         `json:"at_stripe"` // pi_… or po_…, when it is known
+	Unknown  []string        `json:"unknown"`   // operations whose outcome nobody knows
 	Evidence json.RawMessage `json:"evidence"`
 }
 
@@ -45,54 +46,73 @@ const maxReviews = 1000
 
 // Run lists the reviews.
 func (c *paymentReviewsCommand) Run(ctx context.Context, out io.Writer) error {
-	return list(ctx, out, c.listFlags, table.Row{"payment", "tenant", "since", "reason", "status", "intent", "unknown"},
+	return list(ctx, out, c.listFlags, table.Row{"payment or payout", "tenant", "since", "reason", "status", "at Stripe", "unknown"},
 		func(system *pgxpool.Pool) ([]reviewRow, error) {
 			rows, err := system.Query(ctx, `
-				SELECT p.id, t.name, p.review_since, p.review_reason, p.status, p.intent_id,
+				SELECT p.id, NULL::uuid, t.name, p.review_since, p.review_reason, p.status, p.intent_id,
 				       ARRAY(SELECT r.operation FROM payonce.idempotency_records r
 				             WHERE r.payment = p.id AND r.status = 'unknown' ORDER BY r.number),
 				       coalesce(p.review_evidence, '{}')
 				FROM payonce.payments p JOIN payonce.tenants t ON t.id = p.tenant
-				WHERE p.review_reason IS NOT NULL ORDER BY p.review_since LIMIT $1`, maxReviews)
+				WHERE p.review_reason IS NOT NULL
+				UNION ALL
+				SELECT NULL, p.id, t.name, p.review_since, p.review_reason, p.status, p.payout_id,
+				       ARRAY(SELECT r.operation FROM payonce.idempotency_records r WHERE r.id = p.record AND r.status = 'unknown'),
+				       coalesce(p.review_evidence, '{}')
+				FROM payonce.payouts p JOIN payonce.tenants t ON t.id = p.tenant
+				WHERE p.review_reason IS NOT NULL
+				ORDER BY 4 LIMIT $1`, maxReviews)
 			if err != nil {
 				return nil, err
 			}
 			return pgx.CollectRows(rows, pgx.RowToStructByPos[reviewRow])
 		},
 		func(r reviewRow) table.Row {
-			intent := ""
-			if r.Intent != nil {
-				intent = *r.Intent
+			atStripe, id := "", r.Payment
+			if r.AtStripe != nil {
+				atStripe = *r.AtStripe
 			}
-			return table.Row{r.Payment, r.Tenant, moment(&r.Since), r.Reason, r.Status, intent, strings.Join(r.Unknown, ", ")}
+			if id == nil {
+				id = r.Payout
+			}
+			return table.Row{id, r.Tenant, moment(&r.Since), r.Reason, r.Status, atStripe, strings.Join(r.Unknown, ", ")}
 		})
 }
 
 type paymentResolveCommand struct {
 	systemFlags
-	ID     uuid.UUID `arg:"" help:"The payment, as payonce payments reviews shows it."`
+	ID     uuid.UUID `arg:"" help:"The payment or the payout, as payonce payments reviews shows it."`
 	As     string    `required:"" enum:"executed,not_executed,seen" help:"executed: the command took effect at Stripe. not_executed: it did not and cannot any more, and is sent again. seen: nothing is unknown, the mark was looked at."`
-	Reason string    `required:"" help:"Why you say so: kept for ever with the payment."`
+	Reason string    `required:"" help:"Why you say so: kept for ever with it."`
 	By     string    `env:"USER" required:"" help:"Who says so: kept with it."`
 	Intent string    `help:"Of a create whose intent is not known: pi_…, as you found it at Stripe."`
 	JSON   bool      `help:"Print the result as JSON."`
 }
 
-// Run resolves the payment.
+// Run resolves the payment, or the payout: the id decides.
 func (c *paymentResolveCommand) Run(ctx context.Context, out io.Writer) error {
 	system, err := c.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer system.Close()
-	id := payments.PaymentID{UUID: c.ID}
-	if err := system.Activities.Resolve(ctx, id, activities.Resolution{As: c.As, Reason: c.Reason, By: c.By, Intent: c.Intent}); err != nil {
+	kind, said := "payment", activities.Resolution{As: c.As, Reason: c.Reason, By: c.By, Intent: c.Intent}
+	var payout bool
+	if err := system.System.QueryRow(ctx, `SELECT EXISTS (SELECT FROM payonce.payouts WHERE id = $1)`, c.ID).Scan(&payout); err != nil {
+		return fmt.Errorf("look for the payout: %w", err)
+	}
+	if payout {
+		kind, err = "payout", system.Activities.ResolvePayout(ctx, payments.PayoutID{UUID: c.ID}, said)
+	} else {
+		err = system.Activities.Resolve(ctx, payments.PaymentID{UUID: c.ID}, said)
+	}
+	if err != nil {
 		return resolveAdvice(err)
 	}
 	if c.JSON {
-		return json.NewEncoder(out).Encode(map[string]any{"payment": id, "as": c.As, "by": c.By})
+		return json.NewEncoder(out).Encode(map[string]any{kind: c.ID, "as": c.As, "by": c.By})
 	}
-	_, err = fmt.Fprintf(out, "payment %s resolved as %s\n", id, c.As)
+	_, err = fmt.Fprintf(out, "%s %s resolved as %s\n", kind, c.ID, c.As)
 	return err
 }
 
@@ -101,9 +121,9 @@ func resolveAdvice(err error) error {
 	var next string
 	switch {
 	case errors.Is(err, activities.ErrNotShown):
-		next = "look at the payment's intent at Stripe; if it certainly did not happen, resolve it as not_executed"
+		next = "look at it at Stripe; if it certainly did not happen, resolve it as not_executed"
 	case errors.Is(err, activities.ErrShown):
-		next = "what Stripe shows is applied: read the payment; `--as seen` takes the mark off"
+		next = "what Stripe shows is applied: read it; `--as seen` takes the mark off"
 	case errors.Is(err, activities.ErrTooEarly):
 		next = "ask again 15 minutes after the last send ended"
 	case errors.Is(err, activities.ErrNothingUnknown):
