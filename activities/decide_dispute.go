@@ -54,9 +54,6 @@ func (ch *change) followDispute(s situation, d *payments.Dispute, learnt LearntD
 	if to == d.Status || !d.Status.CanBecome(to) {
 		return
 	}
-	if d.Status == payments.DisputeLost {
-		ch.reviewDispute(s, "dispute_reversed", *learnt.Dispute) // what was booked as lost is not: a person takes that journal back
-	}
 	ch.disputeTurns(d, to)
 }
 
@@ -142,8 +139,16 @@ func disputePostings(p payments.Payment, said stripeapi.Dispute, t stripeapi.Bal
 	return postings
 }
 
-// bookLoss books what a lost dispute holds as gone, once.
+// bookLoss books what a lost dispute holds as gone, once, and takes that back once Stripe has given money back after all.
 func (ch *change) bookLoss(s situation, d *payments.Dispute, learnt LearntDispute) {
+	if back := d.Lost - max(d.Taken(), 0); back > 0 {
+		d.Lost -= back
+		ch.postings = append(ch.postings, ledger.DisputeRegained(ledger.DisputeRegain{
+			Tenant: d.Tenant, Payment: &s.payment.ID, Dispute: d.ProviderID, Currency: d.Money.Currency, Amount: back, Left: d.Lost,
+			Source: string(learnt.Source), EffectiveAt: learnt.EffectiveAt,
+		}))
+	}
+	ch.reviewReversal(s, *d, *learnt.Dispute)
 	if d.Status != payments.DisputeLost || d.Lost != 0 {
 		return
 	}
@@ -155,6 +160,20 @@ func (ch *change) bookLoss(s situation, d *payments.Dispute, learnt LearntDisput
 	if due {
 		d.Lost = d.Taken()
 		ch.postings = append(ch.postings, posting)
+	}
+}
+
+// reversed is the review of a dispute that was lost and is won, without its money.
+const reversed = "dispute_reversed"
+
+// reviewReversal asks a person about a dispute that was lost and is won without its money, until Stripe shows that.
+func (ch *change) reviewReversal(s situation, d payments.Dispute, said stripeapi.Dispute) {
+	review := ch.after.Review
+	switch {
+	case d.Status == payments.DisputeWon && d.Lost > 0:
+		ch.reviewDispute(s, reversed, said)
+	case review != nil && review.Reason == reversed && review.Facts["dispute"] == d.ProviderID:
+		ch.after.Review = nil
 	}
 }
 

@@ -52,6 +52,11 @@ func CaptureOwnerKey(payment payments.PaymentID, n int) OwnerKey {
 	return OwnerKey(payment.String() + "/capture#" + strconv.Itoa(n))
 }
 
+// ReleaseOwnerKey is `<payment>/release`: of a hold captured in part, what is left is let go once.
+func ReleaseOwnerKey(payment payments.PaymentID) OwnerKey {
+	return OwnerKey(payment.String() + "/release")
+}
+
 // ReferencedOwnerKey is `<payment>/<reference>` for a partial capture or a refund: what may rightly happen twice takes its own reference.
 func ReferencedOwnerKey(payment payments.PaymentID, reference string) OwnerKey {
 	return OwnerKey(payment.String() + "/" + reference)
@@ -159,6 +164,11 @@ func DisputePostingKey(dispute, balanceTransaction string) PostingKey {
 // DisputeLostPostingKey is `dispute/<id>/lost`.
 func DisputeLostPostingKey(dispute string) PostingKey {
 	return PostingKey("dispute/" + dispute + "/lost")
+}
+
+// DisputeRegainedPostingKey is `dispute/<id>/lost/<left>`: what a dispute lost falls to an amount once.
+func DisputeRegainedPostingKey(dispute string, left int64) PostingKey {
+	return PostingKey(fmt.Sprintf("dispute/%s/lost/%d", dispute, left))
 }
 
 // FXPostingKey is `fx/<balance transaction>`: the exchange of what settled in another currency.

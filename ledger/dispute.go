@@ -68,3 +68,30 @@ func DisputeLost(d DisputeLoss) (Posting, bool) {
 		},
 	}, true
 }
+
+// DisputeRegain is the fact that Stripe gave money back of a dispute that was lost: the bank changed its mind.
+type DisputeRegain struct {
+	Tenant      payments.TenantID
+	Payment     *payments.PaymentID // nil while it is not known whose it is
+	Dispute     string              // dp_…
+	Currency    payments.Currency   // of the amounts
+	Amount      int64               // of what was booked as lost, minor units
+	Left        int64               // what is lost after it
+	Source      string              // what brought the fact
+	EffectiveAt time.Time           // when it was learnt
+}
+
+// DisputeRegained takes what DisputeLost booked back, or a part of it: the journal of the loss stands, beside this one that resolves it. The balance
+// transaction that gave the money back is posted before.
+func DisputeRegained(d DisputeRegain) Posting {
+	return Posting{
+		Tenant: d.Tenant, Key: boundaries.DisputeRegainedPostingKey(d.Dispute, d.Left), Rule: "dispute_regained", Payment: d.Payment, Source: d.Source,
+		Resolves:    boundaries.DisputeLostPostingKey(d.Dispute),
+		Memo:        fmt.Sprintf("dispute %s gave %d of its loss back", d.Dispute, d.Amount),
+		EffectiveAt: d.EffectiveAt,
+		Entries: []Entry{
+			{Account: DisputesHeld, Amount: d.Amount, Currency: d.Currency},
+			{Account: DisputesLost, Amount: -d.Amount, Currency: d.Currency},
+		},
+	}
+}

@@ -68,3 +68,20 @@ func TestDisputeThatMovedNothingPostsNothing(t *testing.T) {
 	require.True(t, due)
 	require.Len(t, posting.Entries, 2, "what comes out even is no entry")
 }
+
+// What was lost comes back after all, in parts or in full: the journal of the loss stands beside those that resolve it, each once.
+func TestLossThatComesBackIsTakenBackByJournalsThatNameIt(t *testing.T) {
+	t.Parallel()
+	b := openBook(t)
+	lost, _ := ledger.DisputeLost(ledger.DisputeLoss{Tenant: b.tenant, Dispute: "dp_1", Currency: "usd", Held: 1000, Source: "event", EffectiveAt: day(9)})
+	b.mustPost(b.captured("ch_1", 10_000, 0), b.disputed("txn_1", -1000, 1500), lost)
+	regain := ledger.DisputeRegain{Tenant: b.tenant, Dispute: "dp_1", Currency: "usd", Amount: 400, Left: 600, Source: "event", EffectiveAt: day(20)}
+	for _, outcome := range []boundaries.Outcome{boundaries.Acquired, boundaries.Replay} {
+		results := b.mustPost(b.disputed("txn_2", 400, 0), ledger.DisputeRegained(regain))
+		require.Equal(t, outcome, results[1].Outcome)
+		require.Equal(t, [4]int64{7900, 0, 600, 1500}, b.sums())
+	}
+	regain.Amount, regain.Left = 600, 0
+	b.mustPost(b.disputed("txn_3", 600, 0), ledger.DisputeRegained(regain))
+	require.Equal(t, [4]int64{8500, 0, 0, 1500}, b.sums())
+}

@@ -51,7 +51,7 @@ func (tw *Twin) updateDispute(r *http.Request) (any, error) {
 	if err := readJSON(r, &how); err != nil {
 		return nil, err
 	}
-	return tw.disputing(r, func(t *transition, d *dispute) error {
+	return tw.disputing(r, (*dispute).over, func(t *transition, d *dispute) error {
 		status := orDefault(how.Status, d.Status)
 		if !slices.Contains([]string{warningNeedsResponse, warningUnderReview, needsResponse, underReview}, status) {
 			return badRequest("an open dispute is warning_needs_response, warning_under_review, needs_response or under_review")
@@ -69,7 +69,8 @@ func (tw *Twin) closeDispute(r *http.Request) (any, error) {
 	if err := readJSON(r, &how); err != nil {
 		return nil, err
 	}
-	return tw.disputing(r, func(t *transition, d *dispute) error {
+	final := func(d *dispute) bool { return d.over() && (d.Status != lost || how.Status != won) } // a bank may change its mind
+	return tw.disputing(r, final, func(t *transition, d *dispute) error {
 		ends := []string{won, lost}
 		if d.Withdrawn == 0 {
 			ends = []string{warningClosed}
@@ -82,15 +83,15 @@ func (tw *Twin) closeDispute(r *http.Request) (any, error) {
 	})
 }
 
-// disputing changes an open dispute and answers with it.
-func (tw *Twin) disputing(r *http.Request, do func(*transition, *dispute) error) (any, error) {
+// disputing changes a dispute that is not final and answers with it.
+func (tw *Twin) disputing(r *http.Request, final func(*dispute) bool, do func(*transition, *dispute) error) (any, error) {
 	id := r.PathValue("id")
 	return changing(tw, r, func(t *transition) (control.Dispute, error) {
 		d := t.books.disputes.byID[id]
 		switch {
 		case d == nil:
 			return control.Dispute{}, notFound("dispute", id)
-		case d.over():
+		case final(d):
 			return control.Dispute{}, &controlError{http.StatusConflict, "the dispute is " + d.Status}
 		}
 		err := do(t, d)

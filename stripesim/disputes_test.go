@@ -104,6 +104,12 @@ func TestDisputeThatIsLostMovesNothingMore(t *testing.T) {
 	require.Len(t, ids(t, b.get("/v1/balance_transactions?source="+opened.ID)), 1)
 	require.Equal(t, "refund_disputed_payment", b.post(refunds, "payment_intent="+id, "").json("error.code"))
 	require.Equal(t, "charge_disputed", b.post(refunds, "charge="+closed.Charge, "").json("error.code"))
+	_, err = b.ctl.CloseDispute(t.Context(), opened.ID, control.CloseDispute{Status: "lost"})
+	require.Error(t, err)
+	regained, err := b.ctl.CloseDispute(t.Context(), opened.ID, control.CloseDispute{Status: "won"})
+	require.NoError(t, err, "a bank may change its mind")
+	require.EqualValues(t, 500, regained.Reinstated)
+	require.EqualValues(t, 500, b.book(id).Reinstated)
 }
 
 func TestInquiryMovesNoMoneyUntilItBecomesAChargeback(t *testing.T) {

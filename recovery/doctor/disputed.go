@@ -2,8 +2,7 @@ package doctor
 
 import "context"
 
-// disputed: what a bank took back is booked by its balance transactions, each once, and what was lost once. A dispute that was lost and then won is for a
-// person, who takes the journal of the loss back.
+// disputed: what a bank took back is booked by its balance transactions, each once, and what was lost once, less what came back after all.
 func (e *examiner) disputed(ctx context.Context) error {
 	c := e.check("disputed", 1, "what disputes withdrew, gave back and lost is what their journals booked, a balance transaction each")
 	const next = "compare the journals dispute/<dp>/… with the dispute's balance transactions at Stripe; only apply may write either"
@@ -39,10 +38,10 @@ const disputePostings = `
 		       count(DISTINCT j.id) FILTER (WHERE NOT j.lost AND j.part <> ALL (d.transactions)) AS unknown,
 		       count(*) FILTER (WHERE j.payment IS DISTINCT FROM d.payment) AS strange
 		FROM (
-			SELECT o.id, o.payment, split_part(o.posting_key, '/', 3) AS part, o.posting_key = 'dispute/' || d.dispute_id || '/lost' AS lost
+			SELECT o.id, o.payment, split_part(o.posting_key, '/', 3) AS part, split_part(o.posting_key, '/', 3) = 'lost' AS lost
 			FROM payonce.ledger_journals o WHERE o.payment = d.payment AND starts_with(o.posting_key, 'dispute/' || d.dispute_id || '/')
 			UNION
-			SELECT o.id, o.payment, split_part(o.posting_key, '/', 3), o.posting_key = 'dispute/' || d.dispute_id || '/lost'
+			SELECT o.id, o.payment, split_part(o.posting_key, '/', 3), split_part(o.posting_key, '/', 3) = 'lost'
 			FROM payonce.ledger_journals o WHERE o.tenant = d.tenant AND o.posting_key IN (
 				SELECT 'dispute/' || d.dispute_id || '/' || t FROM unnest(d.transactions || 'lost'::text) AS t)) AS j
 		JOIN payonce.ledger_entries n ON n.journal = j.id JOIN payonce.ledger_accounts a ON a.id = n.account

@@ -61,7 +61,7 @@ const refundSums = `
 		SELECT greatest(coalesce(sum(n.amount), 0), 0) AS withdrawn
 		FROM payonce.ledger_journals j
 		JOIN payonce.ledger_entries n ON n.journal = j.id JOIN payonce.ledger_accounts a ON a.id = n.account
-		WHERE j.payment = p.id AND j.posting_key LIKE 'dispute/%' AND j.posting_key NOT LIKE '%/lost' AND a.name = 'disputes:held'
+		WHERE j.payment = p.id AND j.posting_key LIKE 'dispute/%' AND split_part(j.posting_key, '/', 3) <> 'lost' AND a.name = 'disputes:held'
 			AND n.currency = p.currency AND j.booked_at <= own.at) AS t
 	CROSS JOIN LATERAL (
 		SELECT coalesce(-sum(n.amount), 0) AS booked

@@ -86,7 +86,7 @@ type UpdateDispute struct {
 	Evidence bool   `json:"evidence,omitempty"` // some was submitted
 }
 
-// CloseDispute ends a dispute.
+// CloseDispute ends a dispute. One that is lost may still be won.
 type CloseDispute struct {
 	Status          string `json:"status"`                     // won or lost; warning_closed of an inquiry
 	ReturnFee       bool   `json:"return_fee,omitempty"`       // of one that is won
