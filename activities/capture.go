@@ -36,6 +36,9 @@ func captureBody(p payments.Payment, capture payments.CaptureCommand) url.Values
 	if capture.Amount != nil {
 		body.Set("amount_to_capture", strconv.FormatInt(*capture.Amount, 10))
 	}
+	if capture.Amount != nil && *capture.Amount == 0 { // ours, of a hold captured in part: see engineRelease
+		body.Set("final_capture", "true")
+	}
 	if p.Multicapture && capture.Final != nil && !*capture.Final {
 		body.Set("final_capture", "false")
 	}

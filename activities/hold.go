@@ -41,6 +41,9 @@ func (ch *change) seeToHold(s situation, durations timing.Timing) {
 	case s.payment.HoldExpiry == payments.HoldCapture:
 		ch.engine, ch.after.HoldDueAt = payments.OperationCapture, &later
 		ch.facts = append(ch.facts, "hold_expiry_capture")
+	case s.payment.AmountCaptured > 0: // the payment is to succeed with what was captured: what is left of the hold is let go by a last capture
+		ch.engine, ch.after.HoldDueAt = payments.OperationCapture, nil
+		ch.facts = append(ch.facts, "hold_expiry_void")
 	default:
 		ch.after.HoldDueAt = nil
 		ch.after.Failure = &payments.Failure{Code: payments.FailureHoldExpired}

@@ -184,11 +184,28 @@ func engineCapture(s situation, p payments.Payment) (command engineCommand, err 
 	return command, err
 }
 
+// engineRelease lets go of what is left of a hold that was captured in part: Stripe refuses its cancel, and takes a last capture of nothing
+// (https://docs.stripe.com/payments/multicapture, on releasing uncaptured funds).
+func engineRelease(_ situation, p payments.Payment) (command engineCommand, err error) {
+	command.owner = boundaries.ReleaseOwnerKey(p.ID)
+	command.call = boundaries.ProviderKey{
+		Tenant: p.Tenant, ResourceKind: boundaries.ResourceCapture, Operation: payments.OperationCapture, Attempt: 1,
+		ResourceID: boundaries.ResourceID(p.Tenant, payments.OperationCapture, command.owner),
+	}
+	command.before = &p.AmountCaptured
+	command.normalised, err = boundaries.Normalise(payments.OperationCapture, "/v1/payments/"+p.ID.String()+"/capture",
+		payments.CaptureCommand{Payment: p.ID, Amount: new(int64), Final: new(true)})
+	return command, err
+}
+
 // queueEngineCommand queues our own cancel or capture.
 func (a *Activities) queueEngineCommand(batch *pgx.Batch, s situation, ch *change) error {
 	p, ask := ch.after, engineCancel
-	if ch.engine == payments.OperationCapture {
+	switch {
+	case ch.engine == payments.OperationCapture && p.HoldExpiry == payments.HoldCapture:
 		ask = engineCapture
+	case ch.engine == payments.OperationCapture:
+		ask = engineRelease
 	}
 	command, err := ask(s, p)
 	if err != nil {
