@@ -121,6 +121,9 @@ func (s *session) drive(ctx context.Context) error {
 	if err := plantFaults(ctx, s.stack.Twin, Rules(s.options.Seed, s.run)); err != nil {
 		return err
 	}
+	if err := s.addSellers(ctx); err != nil {
+		return err
+	}
 	began := clock.Wall()
 	outcomes, err := s.traffic(ctx)
 	if err != nil {

@@ -25,7 +25,8 @@ type heldPayment struct {
 	Review      string
 	Refunded    int64
 	Held        int64
-	Refunds     int // whoever made them, the failed ones included
+	Refunds     int   // whoever made them, the failed ones included
+	ToSellers   int64 // owed to wallets, by its journals
 }
 
 // twinBook is what the twin's books say of a payment: of all intents that carry its metadata, together.
@@ -102,7 +103,9 @@ func gather(ctx context.Context, stack *devstack.Stack, run int) (evidence, erro
 func readPayments(ctx context.Context, stack *devstack.Stack, run int) (map[uuid.UUID]heldPayment, error) {
 	rows, err := query[heldPayment](ctx, stack, `
 		SELECT id, reference, status, stage, amount, currency, amount_captured, coalesce(last_error->>'decline_code', ''), coalesce(review_reason, ''),
-			amount_refunded, amount_held, (SELECT count(*) FROM payonce.refunds f WHERE f.payment = payments.id)
+			amount_refunded, amount_held, (SELECT count(*) FROM payonce.refunds f WHERE f.payment = payments.id),
+			(SELECT coalesce(-sum(e.amount), 0)::bigint FROM payonce.ledger_journals j JOIN payonce.ledger_entries e ON e.journal = j.id
+			 JOIN payonce.ledger_accounts a ON a.id = e.account WHERE j.payment = payments.id AND a.name LIKE 'wallet:%')
 		FROM payonce.payments WHERE tenant = $1 AND starts_with(reference, $2)`, stack.Tenant.UUID, Prefix(run))
 	held := make(map[uuid.UUID]heldPayment, len(rows))
 	for _, row := range rows {

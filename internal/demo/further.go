@@ -25,7 +25,7 @@ func (b *buyer) goOn(ctx context.Context) {
 		b.ask(ctx, "cancel", map[string]any{})
 	case PlanRefund, PlanRefundFails:
 		b.ask(ctx, "refunds", map[string]any{})
-	case PlanRefundPart:
+	case PlanRefundPart, PlanSharedRefund:
 		b.ask(ctx, "refunds", map[string]any{"amount": o.third(), "reference": "item", "reason": "requested_by_customer"})
 	case PlanRefundTwice:
 		b.ask(ctx, "refunds", map[string]any{"amount": o.third(), "reference": "item-1"})

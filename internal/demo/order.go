@@ -40,6 +40,9 @@ func (o Order) Body() []byte {
 		"description": "An order of the demo", "metadata": map[string]string{"shop": "demo"},
 	}
 	maps.Copy(wish, o.Plan.wish(o.Currency))
+	if shared := o.Destinations(); shared != nil {
+		wish["destinations"] = shared
+	}
 	body, err := json.Marshal(wish)
 	if err != nil {
 		panic(err) // strings, truths and a number

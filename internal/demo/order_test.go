@@ -93,7 +93,7 @@ func TestWhatAPlanTakesAndGivesBack(t *testing.T) {
 		"": {900, 0, 1}, PlanCapture: {900, 0, 3}, PlanPart: {600, 0, 4}, PlanParts: {600, 0, 6}, PlanVoid: {0, 0, 2},
 		PlanPolicyCapture: {900, 0, 3}, PlanPolicyVoid: {0, 0, 2}, PlanRefund: {900, 900, 2}, PlanRefundPart: {900, 300, 2},
 		PlanRefundTwice: {900, 600, 3}, PlanRefundFails: {900, 0, 3}, PlanRefundElsewhere: {900, 300, 2}, PlanDebit: {900, 0, 1},
-		PlanDebitRefund: {900, 900, 2},
+		PlanDebitRefund: {900, 900, 2}, PlanShared: {900, 0, 1}, PlanSharedRefund: {900, 300, 2},
 	} {
 		order := Order{Amount: 900, Plan: plan}
 		require.Equal(t, want.captured, order.Captured(), plan)
@@ -101,4 +101,12 @@ func TestWhatAPlanTakesAndGivesBack(t *testing.T) {
 		require.Equal(t, want.journals, order.Journals(), plan)
 	}
 	require.Zero(t, Order{Amount: 900, DeclineCode: "lost_card"}.Journals())
+}
+
+// A shared order is divided by thirds, and so is what of it is given back, to the last unit: of 100 the first seller gives 34.
+func TestWhatSellersAreOwed(t *testing.T) {
+	require.EqualValues(t, 600, Order{Amount: 900, Plan: PlanShared}.ToSellers())
+	require.EqualValues(t, 200-67, Order{Amount: 300, Plan: PlanSharedRefund}.ToSellers())
+	require.Zero(t, Order{Amount: 900, Plan: PlanRefundPart}.ToSellers())
+	require.Contains(t, string(Order{Amount: 300, Plan: PlanShared}.Body()), `"destinations":[{"account":"wallet:seller-1:stripe","amount":100},`)
 }

@@ -20,6 +20,8 @@ const (
 	PlanRefundElsewhere Plan = "given back at Stripe"
 	PlanDebit           Plan = "bank debit"
 	PlanDebitRefund     Plan = "bank debit, given back"
+	PlanShared          Plan = "shared with two sellers"
+	PlanSharedRefund    Plan = "shared, given back in part"
 )
 
 // PlanCount is how many orders have a plan, and of how many it came out.
@@ -34,7 +36,7 @@ func Plans() []PlanCount {
 	return []PlanCount{
 		{PlanCapture, 6, 0}, {PlanPart, 6, 0}, {PlanParts, 6, 0}, {PlanVoid, 6, 0}, {PlanPolicyCapture, 3, 0}, {PlanPolicyVoid, 3, 0},
 		{PlanRefund, 6, 0}, {PlanRefundPart, 6, 0}, {PlanRefundTwice, 6, 0}, {PlanRefundFails, 3, 0}, {PlanRefundElsewhere, 3, 0},
-		{PlanDebit, 4, 0}, {PlanDebitRefund, 4, 0},
+		{PlanDebit, 4, 0}, {PlanDebitRefund, 4, 0}, {PlanShared, 3, 0}, {PlanSharedRefund, 3, 0},
 	}
 }
 
@@ -148,7 +150,7 @@ func (o Order) Refunded() int64 {
 	switch o.Plan {
 	case PlanRefund, PlanDebitRefund:
 		return o.Amount
-	case PlanRefundPart, PlanRefundElsewhere:
+	case PlanRefundPart, PlanRefundElsewhere, PlanSharedRefund:
 		return o.third()
 	case PlanRefundTwice:
 		return 2 * o.third()
@@ -160,7 +162,7 @@ func (o Order) Refunded() int64 {
 // Refunds is how many refunds that takes, the failed ones included.
 func (o Order) Refunds() int {
 	switch o.Plan {
-	case PlanRefund, PlanDebitRefund, PlanRefundPart, PlanRefundElsewhere, PlanRefundFails:
+	case PlanRefund, PlanDebitRefund, PlanRefundPart, PlanRefundElsewhere, PlanRefundFails, PlanSharedRefund:
 		return 1
 	case PlanRefundTwice:
 		return 2

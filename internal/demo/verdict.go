@@ -128,6 +128,8 @@ func wrongWithMoney(order Order, held heldPayment, book twinBook) string {
 		return fmt.Sprintf("its hold must be captured %d times, and was %d times", order.Captures(), book.Captures)
 	case book.Refunded != order.Refunded() || held.Refunded != order.Refunded():
 		return fmt.Sprintf("%d must be given back; at the twin it is %d, the payment says %d", order.Refunded(), book.Refunded, held.Refunded)
+	case held.ToSellers != order.ToSellers():
+		return fmt.Sprintf("%d must be owed to sellers, and by its journals it is %d", order.ToSellers(), held.ToSellers)
 	case book.Refunds != order.Refunds() || held.Refunds != order.Refunds():
 		return fmt.Sprintf("it must have %d refunds; the twin has %d, and here are %d", order.Refunds(), book.Refunds, held.Refunds)
 	default:

@@ -48,7 +48,7 @@ func (w *world) add(order Order) {
 	held := heldPayment{
 		ID: outcome.Payment.ID.UUID, Reference: order.Reference, Status: order.Ends(), Stage: payments.StageLedgerApplied,
 		Amount: order.Amount, Currency: order.Currency, Captured: order.Captured(), DeclineCode: order.DeclineCode,
-		Refunded: order.Refunded(), Refunds: order.Refunds(),
+		Refunded: order.Refunded(), Refunds: order.Refunds(), ToSellers: order.ToSellers(),
 	}
 	book := twinBook{
 		Captured: order.Captured(), Currency: order.Currency, Captures: order.Captures(), Refunded: order.Refunded(), Refunds: order.Refunds(),
@@ -104,7 +104,7 @@ func (w *world) spoil(is func(Order) bool, held func(*heldPayment), book func(*t
 func TestARightRunPassesAndSaysSoInItsLastLine(t *testing.T) {
 	r := rightWorld().judge()
 	require.Empty(t, r.Failures)
-	require.Equal(t, "demo: orders=200 paid=161 captures=27 refunds=34 faults=14 suppressed_command=10 suppressed_event=10 suppressed_ledger=10 "+
+	require.Equal(t, "demo: orders=200 paid=161 captures=27 refunds=37 faults=14 suppressed_command=10 suppressed_event=10 suppressed_ledger=10 "+
 		"suppressed_notification=10 kills=2 swallowed=0 violations=0", r.LastLine())
 	require.Equal(t, 20, r.PaidAgain)
 	require.Equal(t, 30, r.Declined)
@@ -131,7 +131,7 @@ func TestARunFailsForEachThingThatIsNotProved(t *testing.T) {
 		"a problem":                {func(w *world) { w.outcomes[0].Problems = []string{"x"} }, "1 problems"},
 		"an order not sent":        {func(w *world) { w.outcomes = w.outcomes[:199] }, "199 orders were sent"},
 		"a message not delivered":  {func(w *world) { w.found.messages[0].Status = "parked" }, "are parked"},
-		"a journal too many":       {func(w *world) { w.found.journals++ }, "283 journals"},
+		"a journal too many":       {func(w *world) { w.found.journals++ }, "286 journals"},
 		"the ledger off by a cent": {func(w *world) { w.found.ledger["eur"]++ }, "the books differ in eur"},
 		"charged twice": {func(w *world) {
 			w.spoil(paid, nil, func(b *twinBook) { b.Charges, b.Captured = 2, 2*b.Captured })

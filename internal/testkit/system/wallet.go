@@ -1,16 +1,24 @@
 package system
 
 import (
-	"payonce/boundaries"
-	"payonce/ledger"
+	"encoding/json"
+	"net/http"
+
+	"github.com/stretchr/testify/require"
+
 	"payonce/payments"
 )
 
-// AddWallet gives the tenant a wallet, with which a payment may share its money, and answers its account.
+// AddWallet provisions a wallet of the tenant, with which a payment may share its money, and answers its account of the ledger.
 func (s *System) AddWallet(owner, network string, currency payments.Currency) string {
 	s.t.Helper()
-	name := ledger.Wallet(owner, network)
-	s.Exec(`INSERT INTO payonce.ledger_accounts (id, tenant, name, currency, kind, created_at) VALUES ($1, $2, $3, $4, $5, payonce.clock())
-		ON CONFLICT DO NOTHING`, boundaries.LedgerAccountID(s.Tenant, string(name), currency), s.Tenant.UUID, string(name), currency, ledger.Guarded)
-	return string(name)
+	body := map[string]any{"owner": owner, "network": network, "currency": currency}
+	answer, err := s.Post(s.t.Context(), s.APIKey, "/v1/wallets", "wallet of "+owner+" "+network+" "+string(currency), body, "")
+	require.NoError(s.t, err)
+	require.Equal(s.t, http.StatusCreated, answer.Status, "%s", answer.Body)
+	var wallet struct {
+		Account string `json:"ledger_account"`
+	}
+	require.NoError(s.t, json.Unmarshal(answer.Body, &wallet))
+	return wallet.Account
 }
