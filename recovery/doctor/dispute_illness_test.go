@@ -21,9 +21,9 @@ func illnessesOfDisputes() []illness {
 	return []illness{
 		{name: "a payment that says more is withdrawn", check: "disputed", sees: "its disputes took 200", plant: of(ofOpen,
 			`UPDATE payonce.payments SET amount_disputed = 201 WHERE id = $1`)},
-		{name: "a dispute that withdrew more than is booked", check: "disputed", sees: "its journals booked 200", also: []string{"taken_back"},
+		{name: "a dispute that withdrew more than is booked", check: "disputed", sees: "its journals booked 200", also: []string{"modelled", "taken_back"},
 			plant: of(open, `UPDATE payonce.disputes SET withdrawn = 250 WHERE id = $1`)},
-		{name: "a dispute that gave back more than it took", check: "disputed", sees: "withdrew 200 and gave 500 back", also: []string{"taken_back"},
+		{name: "a dispute that gave back more than it took", check: "disputed", sees: "withdrew 200 and gave 500 back", also: []string{"modelled", "taken_back"},
 			plant: of(open, `UPDATE payonce.disputes SET reinstated = 500 WHERE id = $1`)},
 		{name: "a lost dispute whose loss is not booked", check: "disputed", sees: "booked 0", plant: journals(ofLost, `
 			UPDATE payonce.ledger_journals SET posting_key = 'dispute/another/lost' WHERE payment = $1 AND posting_key LIKE 'dispute/%/lost'`)},
@@ -33,7 +33,7 @@ func illnessesOfDisputes() []illness {
 			`UPDATE payonce.disputes SET lost = 200 WHERE id = $1`)},
 		{name: "a dispute with a journal that it does not know", check: "disputed", sees: "that it does not know", plant: of(open,
 			`UPDATE payonce.disputes SET transactions = '{}' WHERE id = $1`)},
-		{name: "a dispute booked for another payment", check: "disputed", sees: "names another payment", also: []string{"positions"},
+		{name: "a dispute booked for another payment", check: "disputed", sees: "names another payment", also: []string{"modelled", "positions"},
 			plant: journals(ofOpen, `UPDATE payonce.ledger_journals SET payment = NULL WHERE payment = $1 AND posting_key LIKE 'dispute/%'`)},
 		{name: "a dispute under a foreign id", check: "disputes", sees: "Stripe's derives", also: []string{"told"}, plant: of(open,
 			`UPDATE payonce.disputes SET id = gen_random_uuid() WHERE id = $1`)},
