@@ -13,6 +13,7 @@ import (
 
 	"payonce/internal/clock"
 	"payonce/internal/devstack"
+	"payonce/payments"
 )
 
 // Options say how to run the demo. Every field without a word on empty is required.
@@ -43,6 +44,7 @@ type session struct {
 	out      io.Writer
 	receiver *receiver
 	stack    *devstack.Stack
+	disputes map[string]payments.DisputeStatus // of the run, dp_…, and what becomes of them
 	result   Result
 }
 
@@ -215,6 +217,7 @@ func (s *session) judge(ctx context.Context, outcomes []Outcome) error {
 	r.Receiver, problems = s.receiver.count()
 	r.Problems = append(r.Problems, problems...)
 	r.judgeOrders(outcomes, found)
+	r.judgePayouts(found.payouts)
 	r.compareBooks(found)
 	if err := r.examine(ctx, s.stack, s.receiver); err != nil {
 		r.Failures = append(r.Failures, err.Error())

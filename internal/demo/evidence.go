@@ -27,6 +27,8 @@ type heldPayment struct {
 	Held        int64
 	Refunds     int   // whoever made them, the failed ones included
 	ToSellers   int64 // owed to wallets, by its journals
+	Dispute     payments.DisputeStatus
+	Lost        int64 // by disputes
 }
 
 // twinBook is what the twin's books say of a payment: of all intents that carry its metadata, together.
@@ -39,6 +41,8 @@ type twinBook struct {
 	Captures int // of holds, by us
 	Refunded int64
 	Refunds  int // of money that was taken, the failed ones included
+	Disputes int
+	Lost     int64 // by disputes: withdrawn, and not reinstated
 }
 
 // evidence is everything that a verdict is made from besides the outcomes: what Postgres, the twin and the receiver hold of the run.
@@ -48,8 +52,9 @@ type evidence struct {
 	suppressed Suppressed
 	facts      []FactCount
 	journals   int              // all but those of fees and exchanges, whose time Stripe decides
-	ledger     map[string]int64 // position of stripe:receivable per currency, before fees
+	ledger     map[string]int64 // position of stripe:receivable per currency, before fees and disputes
 	messages   []MessageCount
+	payouts    []heldPayout
 }
 
 // Suppressed counts the duplicates that each boundary suppressed.
@@ -97,6 +102,9 @@ func gather(ctx context.Context, stack *devstack.Stack, run int) (evidence, erro
 		SELECT kind, status, count(*) FROM payonce.notifications WHERE payment = ANY($1) GROUP BY 1, 2 ORDER BY 1, 2`, ids); err != nil {
 		return found, err
 	}
+	if found.payouts, err = readPayouts(ctx, stack, run); err != nil {
+		return found, err
+	}
 	return found, readLedger(ctx, stack, ids, &found)
 }
 
@@ -105,7 +113,9 @@ func readPayments(ctx context.Context, stack *devstack.Stack, run int) (map[uuid
 		SELECT id, reference, status, stage, amount, currency, amount_captured, coalesce(last_error->>'decline_code', ''), coalesce(review_reason, ''),
 			amount_refunded, amount_held, (SELECT count(*) FROM payonce.refunds f WHERE f.payment = payments.id),
 			(SELECT coalesce(-sum(e.amount), 0)::bigint FROM payonce.ledger_journals j JOIN payonce.ledger_entries e ON e.journal = j.id
-			 JOIN payonce.ledger_accounts a ON a.id = e.account WHERE j.payment = payments.id AND a.name LIKE 'wallet:%')
+			 JOIN payonce.ledger_accounts a ON a.id = e.account WHERE j.payment = payments.id AND a.name LIKE 'wallet:%'),
+			coalesce((SELECT min(d.status) FROM payonce.disputes d WHERE d.payment = payments.id), ''),
+			(SELECT coalesce(sum(d.lost), 0)::bigint FROM payonce.disputes d WHERE d.payment = payments.id)
 		FROM payonce.payments WHERE tenant = $1 AND starts_with(reference, $2)`, stack.Tenant.UUID, Prefix(run))
 	held := make(map[uuid.UUID]heldPayment, len(rows))
 	for _, row := range rows {
@@ -145,6 +155,8 @@ func bookByPayment(books []control.Book, held map[uuid.UUID]heldPayment) map[uui
 				sum.Refunds++
 			}
 		}
+		sum.Disputes += len(book.Disputes)
+		sum.Lost += book.Disputed - book.Reinstated
 		byPayment[id] = sum
 	}
 	return byPayment
@@ -170,7 +182,8 @@ func readLedger(ctx context.Context, stack *devstack.Stack, ids []uuid.UUID, fou
 	positions, err := query[position](ctx, stack, `
 		SELECT e.currency, sum(e.amount)::bigint
 		FROM payonce.ledger_entries e JOIN payonce.ledger_journals j ON j.id = e.journal JOIN payonce.ledger_accounts a ON a.id = e.account
-		WHERE j.payment = ANY($1) AND a.name = 'stripe:receivable' AND j.posting_key NOT LIKE ALL (ARRAY['fee/%', 'fx/%']) GROUP BY 1`, ids)
+		WHERE j.payment = ANY($1) AND a.name = 'stripe:receivable' AND j.posting_key NOT LIKE ALL (ARRAY['fee/%', 'fx/%', 'dispute/%']) GROUP BY 1`,
+		ids)
 	if err != nil {
 		return err
 	}

@@ -23,10 +23,19 @@ func (s *session) later(ctx context.Context, outcomes []Outcome) error {
 	if err := s.giveBackAtStripe(ctx, outcomes); err != nil {
 		return err
 	}
+	if err := s.openDisputes(ctx, outcomes); err != nil {
+		return err
+	}
 	if err := s.passes(ctx, untilDebitsSettle, waits{holds: true}); err != nil {
 		return err
 	}
 	s.giveDebitsBack(ctx, outcomes)
+	if err := s.closeDisputes(ctx); err != nil {
+		return err
+	}
+	if err := s.payOut(ctx); err != nil {
+		return err
+	}
 	if err := s.passes(ctx, untilHoldsRunOut, waits{refunds: true}); err != nil {
 		return err
 	}

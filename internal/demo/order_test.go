@@ -93,7 +93,8 @@ func TestWhatAPlanTakesAndGivesBack(t *testing.T) {
 		"": {900, 0, 1}, PlanCapture: {900, 0, 3}, PlanPart: {600, 0, 4}, PlanParts: {600, 0, 6}, PlanVoid: {0, 0, 2},
 		PlanPolicyCapture: {900, 0, 3}, PlanPolicyVoid: {0, 0, 2}, PlanRefund: {900, 900, 2}, PlanRefundPart: {900, 300, 2},
 		PlanRefundTwice: {900, 600, 3}, PlanRefundFails: {900, 0, 3}, PlanRefundElsewhere: {900, 300, 2}, PlanDebit: {900, 0, 1},
-		PlanDebitRefund: {900, 900, 2}, PlanShared: {900, 0, 1}, PlanSharedRefund: {900, 300, 2},
+		PlanDebitRefund: {900, 900, 2}, PlanDisputeWon: {900, 0, 3}, PlanDisputeLost: {900, 0, 3}, PlanInquiry: {900, 0, 1},
+		PlanShared: {900, 0, 1}, PlanSharedRefund: {900, 300, 2},
 	} {
 		order := Order{Amount: 900, Plan: plan}
 		require.Equal(t, want.captured, order.Captured(), plan)

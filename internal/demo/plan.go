@@ -18,6 +18,9 @@ const (
 	PlanRefundTwice     Plan = "given back in two equal parts"
 	PlanRefundFails     Plan = "given back, which fails"
 	PlanRefundElsewhere Plan = "given back at Stripe"
+	PlanDisputeWon      Plan = "disputed, and won"
+	PlanDisputeLost     Plan = "disputed, and lost"
+	PlanInquiry         Plan = "asked about by the bank"
 	PlanDebit           Plan = "bank debit"
 	PlanDebitRefund     Plan = "bank debit, given back"
 	PlanShared          Plan = "shared with two sellers"
@@ -36,6 +39,7 @@ func Plans() []PlanCount {
 	return []PlanCount{
 		{PlanCapture, 6, 0}, {PlanPart, 6, 0}, {PlanParts, 6, 0}, {PlanVoid, 6, 0}, {PlanPolicyCapture, 3, 0}, {PlanPolicyVoid, 3, 0},
 		{PlanRefund, 6, 0}, {PlanRefundPart, 6, 0}, {PlanRefundTwice, 6, 0}, {PlanRefundFails, 3, 0}, {PlanRefundElsewhere, 3, 0},
+		{PlanDisputeWon, 3, 0}, {PlanDisputeLost, 3, 0}, {PlanInquiry, 3, 0},
 		{PlanDebit, 4, 0}, {PlanDebitRefund, 4, 0}, {PlanShared, 3, 0}, {PlanSharedRefund, 3, 0},
 	}
 }
@@ -171,7 +175,30 @@ func (o Order) Refunds() int {
 	}
 }
 
-// Journals is how many journals that makes: one a capture, a hold, a fall of the hold, a refund that took its money, and one that had it back.
+// Dispute is what must have become of the order's dispute; empty: it has none.
+func (o Order) Dispute() payments.DisputeStatus {
+	switch o.Plan {
+	case PlanDisputeWon:
+		return payments.DisputeWon
+	case PlanDisputeLost:
+		return payments.DisputeLost
+	case PlanInquiry:
+		return payments.DisputeWarningClosed
+	default:
+		return ""
+	}
+}
+
+// Lost is what a bank must have taken back for good, in minor units.
+func (o Order) Lost() int64 {
+	if o.Plan == PlanDisputeLost {
+		return o.Amount
+	}
+	return 0
+}
+
+// Journals is how many journals that makes: one a capture, a hold, a fall of the hold, a refund that took its money, and one that had it back; two a
+// dispute that withdrew money.
 func (o Order) Journals() int {
 	captures, falls := o.Captures(), 0
 	if o.Captured() > 0 && captures == 0 {
@@ -184,6 +211,9 @@ func (o Order) Journals() int {
 		}
 	}
 	journals := captures + falls + o.Refunds()
+	if o.Plan == PlanDisputeWon || o.Plan == PlanDisputeLost {
+		journals += 2 // what was withdrawn, and that it came back or is lost
+	}
 	if o.Plan == PlanRefundFails {
 		journals++
 	}

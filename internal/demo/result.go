@@ -14,6 +14,8 @@ type Result struct {
 	Voided    int     `json:"voided"`   // as ordered: the hold was let go
 	Captures  int     `json:"captures"` // of holds, by us
 	Refunds   int     `json:"refunds"`  // whoever made them
+	Payouts   int     `json:"payouts"`  // as wished for: one reached the bank, one came back
+	Disputes  int     `json:"disputes"` // at the twin
 	Repeats   int     `json:"repeats"`  // honest repeats, equal in all but reference
 	PaidAgain int     `json:"repeats_paid"`
 
@@ -93,8 +95,8 @@ func (r *Result) violations() int {
 
 // LastLine is the line that programs read.
 func (r *Result) LastLine() string {
-	return fmt.Sprintf("demo: orders=%d paid=%d captures=%d refunds=%d faults=%d suppressed_command=%d suppressed_event=%d suppressed_ledger=%d "+
+	return fmt.Sprintf("demo: orders=%d paid=%d captures=%d refunds=%d payouts=%d disputes=%d faults=%d suppressed_command=%d suppressed_event=%d suppressed_ledger=%d "+
 		"suppressed_notification=%d kills=%d swallowed=%d violations=%d",
-		r.Orders, r.Paid, r.Captures, r.Refunds, r.FaultsFired(), r.Suppressed.Command, r.Suppressed.Event, r.Suppressed.Ledger, r.Suppressed.Notification,
-		len(r.Kills), len(r.Swallowed), r.violations())
+		r.Orders, r.Paid, r.Captures, r.Refunds, r.Payouts, r.Disputes, r.FaultsFired(), r.Suppressed.Command, r.Suppressed.Event, r.Suppressed.Ledger,
+		r.Suppressed.Notification, len(r.Kills), len(r.Swallowed), r.violations())
 }

@@ -111,6 +111,8 @@ func (r *Result) orderTable() table.Writer {
 	rows.AppendRow(table.Row{"charges at the twin", r.Charges, ""})
 	rows.AppendRow(table.Row{"captures of holds", r.Captures, "at the twin"})
 	rows.AppendRow(table.Row{"refunds", r.Refunds, "at the twin, whoever made them"})
+	rows.AppendRow(table.Row{"disputes", r.Disputes, "at the twin: won, lost, and some that only asked"})
+	rows.AppendRow(table.Row{"payouts", r.Payouts, "one reached the bank, one came back"})
 	rows.AppendRow(table.Row{"journals", r.Journals, fmt.Sprintf("for %d effects, without fees", r.Effects)})
 	for _, message := range r.Messages {
 		rows.AppendRow(table.Row{"messages " + message.Kind, message.Count, message.Status})
@@ -124,7 +126,7 @@ func (r *Result) orderTable() table.Writer {
 }
 
 func (r *Result) planTable() table.Writer {
-	rows := titled("Holds, captures, refunds and debits", "orders to be", "orders", "as wished for")
+	rows := titled("Holds, captures, refunds, disputes and debits", "orders to be", "orders", "as wished for")
 	for _, plan := range r.Plans {
 		rows.AppendRow(table.Row{plan.Plan, plan.Orders, plan.Right})
 	}

@@ -70,6 +70,7 @@ func (r *Result) countRight(order Order, book twinBook) {
 	}
 	r.Captures += book.Captures
 	r.Refunds += book.Refunds
+	r.Disputes += book.Disputes
 	for i := range r.Plans {
 		if r.Plans[i].Plan == order.Plan {
 			r.Plans[i].Right++
@@ -128,6 +129,9 @@ func wrongWithMoney(order Order, held heldPayment, book twinBook) string {
 		return fmt.Sprintf("its hold must be captured %d times, and was %d times", order.Captures(), book.Captures)
 	case book.Refunded != order.Refunded() || held.Refunded != order.Refunded():
 		return fmt.Sprintf("%d must be given back; at the twin it is %d, the payment says %d", order.Refunded(), book.Refunded, held.Refunded)
+	case held.Dispute != order.Dispute() || held.Lost != order.Lost() || book.Lost != order.Lost():
+		return fmt.Sprintf("its dispute must end as %q with %d lost; it is %q, lost %d, and at the twin %d",
+			order.Dispute(), order.Lost(), held.Dispute, held.Lost, book.Lost)
 	case held.ToSellers != order.ToSellers():
 		return fmt.Sprintf("%d must be owed to sellers, and by its journals it is %d", order.ToSellers(), held.ToSellers)
 	case book.Refunds != order.Refunds() || held.Refunds != order.Refunds():
@@ -210,6 +214,7 @@ func (r *Result) judge() {
 	for _, plan := range r.Plans {
 		fail(plan.Right != plan.Orders, "%d of %d orders were %s", plan.Right, plan.Orders, plan.Plan)
 	}
+	fail(r.Payouts != payouts, "%d of %d payouts are as wished for", r.Payouts, payouts)
 	fail(r.Repeated < leastRepeated, "%d captures, cancels and refunds were sent again, fewer than %d", r.Repeated, leastRepeated)
 	fail(len(r.Swallowed) > 0, "%d orders were swallowed", len(r.Swallowed))
 	fail(len(r.Problems) > 0, "%d problems with orders, answers or messages", len(r.Problems))

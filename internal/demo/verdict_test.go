@@ -29,6 +29,9 @@ func rightWorld() *world {
 			suppressed: Suppressed{Command: 10, Event: 10, Ledger: 10, Notification: 10},
 			facts:      []FactCount{{"intent_created", "answer", 190}, {"intent_created", "event", 10}, {"succeeded", "event", 170}},
 			messages:   []MessageCount{{"payment.succeeded", "delivered", orders - declined}},
+			payouts: []heldPayout{
+				{"run-1-payout-1", payments.PayoutPaid, 5000, 5000, 1}, {"run-1-payout-2", payments.PayoutFailed, 5000, 0, 1},
+			},
 		},
 		kills: []Kill{{"api", 10}, {"worker", 20}}, checks: []Check{{Name: "journals", Examined: 1}},
 	}
@@ -49,9 +52,13 @@ func (w *world) add(order Order) {
 		ID: outcome.Payment.ID.UUID, Reference: order.Reference, Status: order.Ends(), Stage: payments.StageLedgerApplied,
 		Amount: order.Amount, Currency: order.Currency, Captured: order.Captured(), DeclineCode: order.DeclineCode,
 		Refunded: order.Refunded(), Refunds: order.Refunds(), ToSellers: order.ToSellers(),
+		Dispute: order.Dispute(), Lost: order.Lost(),
 	}
 	book := twinBook{
 		Captured: order.Captured(), Currency: order.Currency, Captures: order.Captures(), Refunded: order.Refunded(), Refunds: order.Refunds(),
+	}
+	if book.Lost = order.Lost(); order.Dispute() != "" {
+		book.Disputes = 1
 	}
 	switch {
 	case order.Declined():
@@ -73,6 +80,7 @@ func (w *world) judge() *Result {
 		Facts: w.found.facts,
 	}
 	r.judgeOrders(w.outcomes, w.found)
+	r.judgePayouts(w.found.payouts)
 	r.compareBooks(w.found)
 	r.judge()
 	return r
@@ -104,7 +112,7 @@ func (w *world) spoil(is func(Order) bool, held func(*heldPayment), book func(*t
 func TestARightRunPassesAndSaysSoInItsLastLine(t *testing.T) {
 	r := rightWorld().judge()
 	require.Empty(t, r.Failures)
-	require.Equal(t, "demo: orders=200 paid=161 captures=27 refunds=37 faults=14 suppressed_command=10 suppressed_event=10 suppressed_ledger=10 "+
+	require.Equal(t, "demo: orders=200 paid=161 captures=27 refunds=37 payouts=2 disputes=9 faults=14 suppressed_command=10 suppressed_event=10 suppressed_ledger=10 "+
 		"suppressed_notification=10 kills=2 swallowed=0 violations=0", r.LastLine())
 	require.Equal(t, 20, r.PaidAgain)
 	require.Equal(t, 30, r.Declined)
@@ -112,7 +120,7 @@ func TestARightRunPassesAndSaysSoInItsLastLine(t *testing.T) {
 	var out bytes.Buffer
 	r.Print(&out)
 	require.True(t, strings.HasSuffix(out.String(), "\n"+r.LastLine()+"\n"), "the last line is the last")
-	for _, title := range []string{"Duplicates that each boundary", "By which source", "Orders, charges", "Holds, captures, refunds", "The twin's books", "Faults", "The doctor"} {
+	for _, title := range []string{"Duplicates that each boundary", "By which source", "Orders, charges", "Holds, captures, refunds, disputes", "The twin's books", "Faults", "The doctor"} {
 		require.Contains(t, out.String(), title)
 	}
 }
@@ -131,7 +139,7 @@ func TestARunFailsForEachThingThatIsNotProved(t *testing.T) {
 		"a problem":                {func(w *world) { w.outcomes[0].Problems = []string{"x"} }, "1 problems"},
 		"an order not sent":        {func(w *world) { w.outcomes = w.outcomes[:199] }, "199 orders were sent"},
 		"a message not delivered":  {func(w *world) { w.found.messages[0].Status = "parked" }, "are parked"},
-		"a journal too many":       {func(w *world) { w.found.journals++ }, "286 journals"},
+		"a journal too many":       {func(w *world) { w.found.journals++ }, "298 journals"},
 		"the ledger off by a cent": {func(w *world) { w.found.ledger["eur"]++ }, "the books differ in eur"},
 		"charged twice": {func(w *world) {
 			w.spoil(paid, nil, func(b *twinBook) { b.Charges, b.Captured = 2, 2*b.Captured })
@@ -163,6 +171,16 @@ func TestARunFailsForEachThingThatIsNotProved(t *testing.T) {
 		"a failed refund that is not credited": {func(w *world) {
 			w.spoil(planned(PlanRefundFails), func(h *heldPayment) { h.Refunded = h.Amount }, nil)
 		}, "2 of 3 orders were given back, which fails"},
+		"a dispute that nobody told of": {func(w *world) {
+			w.spoil(planned(PlanDisputeWon), func(h *heldPayment) { h.Dispute = "" }, nil)
+		}, "2 of 3 orders were disputed, and won"},
+		"a dispute that was lost twice": {func(w *world) {
+			w.spoil(planned(PlanDisputeLost), func(h *heldPayment) { h.Lost *= 2 }, nil)
+		}, "2 of 3 orders were disputed, and lost"},
+		"a payout that is still at Stripe":          {func(w *world) { w.found.payouts[0].Status = payments.PayoutPending }, "1 of 2 payouts"},
+		"a payout that came back and is not booked": {func(w *world) { w.found.payouts[1].InBank = 5000 }, "1 of 2 payouts"},
+		"a payout that is not told":                 {func(w *world) { w.found.payouts[1].Told = 0 }, "1 of 2 payouts"},
+		"a payout made twice":                       {func(w *world) { w.found.payouts = append(w.found.payouts, w.found.payouts[0]) }, "3 of 2 payouts"},
 		"a debit that did not settle": {func(w *world) {
 			w.spoil(planned(PlanDebit), func(h *heldPayment) { h.Status = payments.StatusProcessing }, nil)
 		}, "3 of 4 orders were bank debit"},
