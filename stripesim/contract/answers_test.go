@@ -125,6 +125,7 @@ func (d *driver) everything() {
 	d.refunds()
 	d.disputes()
 	d.payouts()
+	d.accounts()
 	d.refusals()
 	d.lists()
 }
@@ -244,6 +245,13 @@ func (d *driver) payouts() {
 	d.post("/v1/payouts/"+d.post("/v1/payouts", "amount=100&currency=usd")["id"].(string)+"/cancel", "")
 	d.get("/v1/payouts", "limit=2")
 	d.get("/v1/balance", "")
+}
+
+func (d *driver) accounts() {
+	made := d.post("/v1/accounts", "type=express&country=DE&default_currency=eur&email=a%40shop.example&metadata[k]=v")
+	d.get("/v1/accounts/"+made["id"].(string), "")
+	d.post("/v1/accounts", "type=standard&country=AQ")
+	d.get("/v1/accounts", "limit=2")
 }
 
 func (d *driver) refusals() {

@@ -55,6 +55,8 @@ func templateOf(path string) string {
 			words[i] = "{charge}"
 		case prefix == "cus":
 			words[i] = "{customer}"
+		case prefix == "acct":
+			words[i] = "{account}"
 		case prefix == "re" || prefix == "pyr":
 			words[i] = "{refund}"
 		case prefix == "dp":

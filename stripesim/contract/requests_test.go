@@ -52,11 +52,20 @@ func TestRequestsOfPayonceAreAsStripeDescribesThem(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, http.StatusOK, answer.Status, "%s", answer.Body)
 	}
-	for _, path := range []string{"/v1/payment_intents", "/v1/payment_intents/*/confirm"} { // what was done is looked for
+	for _, path := range []string{"/v1/payment_intents", "/v1/payment_intents/*/confirm", "/v1/customers", "/v1/accounts"} { // what was done is looked for
 		s.Fault(control.Rule{Match: control.Match{Method: http.MethodPost, Path: path}, Fault: control.FaultErrorAfter, Times: 1})
 	}
 	s.Fault(control.Rule{Match: control.Match{EventType: "*"}, Fault: control.FaultDrop}) // and no event tells of it first
 	s.Create("K7", system.Order("order-7", 2000))
+
+	for path, body := range map[string]map[string]any{
+		"/v1/customers":          {"owner": "owner-1", "email": "payer@shop.example", "name": "Payer"},
+		"/v1/connected_accounts": {"owner": "owner-1", "currency": "eur", "country": "DE", "email": "seller@shop.example"},
+	} {
+		answer, err := s.Post(t.Context(), s.APIKey, path, "K8", body, "wait=20")
+		require.NoError(t, err)
+		require.Equal(t, http.StatusCreated, answer.Status, "%s", answer.Body)
+	}
 
 	mock, seen := stripeMock(t), map[string]bool{}
 	sends, err := s.Twin.AllRequests(t.Context())
@@ -69,6 +78,7 @@ func TestRequestsOfPayonceAreAsStripeDescribesThem(t *testing.T) {
 	for _, shape := range []string{
 		"POST /v1/payment_intents", "POST /v1/payment_intents/{intent}/confirm", "POST /v1/payment_intents/{intent}/cancel",
 		"GET /v1/payment_intents", "GET /v1/payment_intents/{intent}",
+		"POST /v1/customers", "GET /v1/customers", "POST /v1/accounts", "GET /v1/accounts",
 	} {
 		require.True(t, seen[shape], "%s was not sent: %v", shape, seen)
 	}
