@@ -60,7 +60,8 @@ const (
 func illnesses() []illness {
 	return []illness{
 		// 1 money
-		{name: "a journal that does not sum to zero", check: "journals", sees: "sums to 1 usd", also: []string{"modelled"}, plant: sql(triggersOff, anEntry, triggersOn)},
+		{name: "a journal that does not sum to zero", check: "journals", sees: "sums to 1 usd", also: []string{"modelled"},
+			plant: sql(triggersOff, anEntry, triggersOn)},
 		{name: "a journal without entries", check: "journals", sees: "has no entries", plant: sql(`
 			INSERT INTO payonce.ledger_journals (id, tenant, posting_key, rule, content_hash, phase, source, effective_at, booked_at)
 			SELECT gen_random_uuid(), tenant, 'empty', rule, content_hash, 'posted', source, effective_at, booked_at FROM payonce.ledger_journals LIMIT 1`)},
