@@ -117,9 +117,8 @@ func (all *application) findRefund(ch *change, s situation, refunds []payments.R
 	}
 	return payments.Refund{
 		ID: externalRefundID(s.payment, said.ID), Tenant: s.payment.Tenant, Payment: s.payment.ID, Money: said.Money, Reason: reason,
-		TakenFrom: takenFrom(s.payment, refunds, said.Money.Amount),
 		Metadata: map[string]string{}, Status: payments.RefundSubmitted, Stage: payments.StageSubmitted, CreatedAt: s.now.UTC(),
-		Reached: map[payments.Stage]time.Time{payments.StageSubmitted: said.Created},
+		TakenFrom: takenFrom(s.payment, refunds, said.Money.Amount), Reached: map[payments.Stage]time.Time{payments.StageSubmitted: said.Created},
 	}, adopted
 }
 

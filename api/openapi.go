@@ -69,7 +69,8 @@ func (a *api) mount(mux *http.ServeMux) {
 
 // letAnswersGrow takes back that objects have no further members, which holds for commands alone.
 func letAnswersGrow(schemas huma.Registry) {
-	commands := []reflect.Type{reflect.TypeFor[createBody](), reflect.TypeFor[destinationBody](), reflect.TypeFor[confirmBody](), reflect.TypeFor[cancelBody](), reflect.TypeFor[captureBody](),
+	commands := []reflect.Type{reflect.TypeFor[createBody](), reflect.TypeFor[destinationBody](), reflect.TypeFor[confirmBody](),
+		reflect.TypeFor[cancelBody](), reflect.TypeFor[captureBody](),
 		reflect.TypeFor[refundBody](), reflect.TypeFor[payoutBody](),
 		reflect.TypeFor[customerBody](), reflect.TypeFor[connectedAccountBody](), reflect.TypeFor[walletBody]()}
 	for name, schema := range schemas.Map() {

@@ -18,7 +18,8 @@ type CreatePayment struct {
 	Amount        int64                  `json:"amount"`                   // minor units
 	Currency      payments.Currency      `json:"currency"`                 // ISO 4217
 	PaymentMethod string                 `json:"payment_method,omitempty"` // pm_…: the payment is confirmed at once
-	Destinations  []Destination          `json:"destinations,omitempty"`   // where the money goes, each account once; they sum to Amount. None: all to the merchant
+	Customer      *ProvisionID           `json:"customer,omitempty"`       // who pays: one that CreateCustomer linked
+	Destinations  []Destination          `json:"destinations,omitempty"`   // where the money goes; they sum to Amount. None: all to the merchant
 	CaptureMethod payments.CaptureMethod `json:"capture_method,omitempty"`
 	Multicapture  bool                   `json:"multicapture,omitempty"` // the hold may be captured in several parts
 	HoldExpiry    payments.HoldExpiry    `json:"hold_expiry,omitempty"`  // what becomes of a hold that runs out
