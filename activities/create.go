@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"payonce/boundaries"
+	"payonce/internal/paymentstore"
 	"payonce/payments"
 	"payonce/workflows"
 )
@@ -18,7 +19,15 @@ func (a *Activities) CreateIntent(ctx context.Context, in workflows.Act) (workfl
 		if err != nil {
 			return workflows.Step{}, err
 		}
-		result, err := a.send(ctx, in, s, c, "/v1/payment_intents", createBody(s.payment, create.MethodTypes))
+		body := createBody(s.payment, create.MethodTypes)
+		if create.Customer != nil {
+			customer, err := paymentstore.ProvisionByID(ctx, a.Pool, *create.Customer)
+			if err != nil {
+				return workflows.Step{}, err
+			}
+			body.Set("customer", customer.ProviderID) // linked before the create was claimed, for ever
+		}
+		result, err := a.send(ctx, in, s, c, "/v1/payment_intents", body)
 		switch {
 		case err != nil:
 			return workflows.Step{}, err

@@ -245,6 +245,32 @@ func TestOwnersOfTwoTenantsAreTwo(t *testing.T) {
 	require.Len(t, customersAtStripe(t, s), 2)
 }
 
+// A payment names its payer by the customer's id of ours, which is asked of Stripe by Stripe's; one that is not the tenant's is refused, and so is an account.
+func TestAPaymentNamesItsCustomer(t *testing.T) {
+	t.Parallel()
+	s := system.Start(t)
+	made := provisionOf(t, provision(t, s, customers, "C1", customer("owner-1")), http.StatusCreated)
+	account := provisionOf(t, provision(t, s, connectedAccounts, "A1", connectedAccount("owner-1", "usd")), http.StatusCreated)
+	_, another := s.NewTenant("another")
+	answer, err := s.Post(t.Context(), another, customers, "C1", customer("owner-1"), "wait=20")
+	require.NoError(t, err)
+	for i, other := range []payments.ProvisionID{account.ID, provisionOf(t, answer, http.StatusCreated).ID} {
+		refused := s.Create(fmt.Sprintf("R%d", i), system.With(system.Order("order-1", 1000), "customer", other))
+		require.Equal(t, http.StatusBadRequest, refused.Status, "%s", refused.Body)
+		require.Equal(t, "customer", refused.Problem(t).Field)
+	}
+	order := system.With(system.Order("order-1", 1000), "customer", made.ID)
+	paid := s.Create("K1", order)
+	require.Equal(t, http.StatusCreated, paid.Status, "%s", paid.Body)
+	require.Equal(t, paid.Body, s.Create("K1", order).Body)
+	require.Equal(t, "reference_conflict", s.Create("K2", system.Order("order-1", 1000)).Problem(t).Code, "without its customer it is another order")
+	sends := s.Requests(http.MethodPost, "/v1/payment_intents")
+	require.Contains(t, sends[0].Body, "customer="+made.Customer)
+	s.Create("K3", system.Order("order-2", 1000))
+	sends = s.Requests(http.MethodPost, "/v1/payment_intents")
+	require.NotContains(t, sends[len(sends)-1].Body, "customer=")
+}
+
 // A stranger takes the call over only once its owner's lease has run out, and asks with the same key; what the slow owner learns then is the same customer.
 func TestAProvisionTakenOverIsLinkedOnce(t *testing.T) {
 	t.Parallel()

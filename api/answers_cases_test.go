@@ -49,6 +49,10 @@ func answerCases() map[string]func(*scene) {
 
 		"Create 201":                  (*scene).base,
 		"Create 200 after the window": (*scene).afterTheWindow,
+		"Create 400 field_invalid of a customer": func(s *scene) {
+			s.base()
+			s.body = asJSON(system.With(system.Order(key(), 1000), "customer", key()))
+		},
 		"Create 400 field_invalid of a wallet": func(s *scene) {
 			s.base()
 			s.body = asJSON(system.With(system.Order(key(), 1000), "destinations", []payments.Destination{{Account: "wallet:nobody:stripe", Amount: 1000}}))

@@ -22,7 +22,7 @@ const MaxBody = 64 << 10
 // CommandBoundary claims commands and waits for their outcome.
 type CommandBoundary interface {
 	// ClaimCreate claims a create command for a caller's key. It returns *boundaries.ConflictError when the reference is taken,
-	// and *boundaries.DestinationError for a wallet that is not there.
+	// *boundaries.DestinationError for a wallet that is not there and *boundaries.CustomerError for a customer that is not linked.
 	ClaimCreate(ctx context.Context, asking boundaries.Asking, command payments.CreateCommand) (boundaries.Claim, error)
 
 	// ClaimConfirm, ClaimCapture, ClaimCancel and ClaimRefund claim a command on a payment that exists. They return paymentstore.ErrNotFound for no payment of the

@@ -27,6 +27,7 @@ type createBody struct {
 	CaptureMethod *string           `json:"capture_method,omitempty" enum:"automatic,manual"`
 	Multicapture  *bool             `json:"multicapture,omitempty" doc:"With a manual capture: the hold may be captured in several parts, where the card's network allows it"`
 	HoldExpiry    *string           `json:"hold_expiry,omitempty" enum:"capture,void" doc:"With a manual capture: what becomes of a hold that is about to run out; void when absent"`
+	Customer      *string           `json:"customer,omitempty" format:"uuid" doc:"Who pays: the id of a customer that was linked by POST /v1/customers"`
 	Destinations  []destinationBody `json:"destinations,omitempty" nullable:"false" minItems:"1" maxItems:"20" doc:"Where the money goes; the amounts sum to the payment's. All of it to the merchant when absent. Captures and refunds are divided in proportion"`
 	Description   *string           `json:"description,omitempty" maxLength:"1000"`
 	ReceiptEmail  *string           `json:"receipt_email,omitempty" format:"email" maxLength:"254"`
@@ -68,7 +69,7 @@ func parseCreate(body []byte) (payments.CreateCommand, error) {
 		ReturnURL: sent.ReturnURL, OffSession: sent.OffSession, Metadata: sent.Metadata,
 	}
 	for _, step := range []func(*payments.CreateCommand) error{
-		sent.identity, sent.money, sent.destinations, sent.method, sent.capture, sent.texts, sent.metadata,
+		sent.identity, sent.customer, sent.money, sent.destinations, sent.method, sent.capture, sent.texts, sent.metadata,
 	} {
 		if err := step(&command); err != nil {
 			return payments.CreateCommand{}, err
@@ -88,13 +89,31 @@ func (b createBody) identity(command *payments.CreateCommand) error {
 	if b.Replaces == nil {
 		return nil
 	}
-	const canonical = 36
-	id, err := uuid.Parse(*b.Replaces)
-	if err != nil || len(*b.Replaces) != canonical {
+	id, canonical := canonicalID(*b.Replaces)
+	if !canonical {
 		return invalid("replaces", "must be the id of a payment")
 	}
 	command.Replaces = &payments.PaymentID{UUID: id}
 	return nil
+}
+
+// customer reads who pays. Whether the customer is there is known only to the claim.
+func (b createBody) customer(command *payments.CreateCommand) error {
+	if b.Customer == nil {
+		return nil
+	}
+	id, canonical := canonicalID(*b.Customer)
+	if !canonical {
+		return invalid("customer", "must be the id of a customer")
+	}
+	command.Customer = &payments.ProvisionID{UUID: id}
+	return nil
+}
+
+// canonicalID is the id that a text is; false for one in another spelling.
+func canonicalID(text string) (uuid.UUID, bool) {
+	id, err := uuid.Parse(text)
+	return id, err == nil && len(text) == len(uuid.Nil.String())
 }
 
 // refuseReference is why a text cannot be a reference; empty when it can.

@@ -129,6 +129,7 @@ func refusalOf(err error) refusal {
 		conflict *boundaries.ConflictError
 		amount   *boundaries.AmountError
 		wallet   *boundaries.DestinationError
+		customer *boundaries.CustomerError
 	)
 	switch {
 	case errors.As(err, &refused):
@@ -141,6 +142,8 @@ func refusalOf(err error) refusal {
 		return refusal{Code: code(conflict.Code), Payment: conflict.Payment, Detail: conflict.Detail}
 	case errors.As(err, &wallet):
 		return refusal{Code: codeFieldInvalid, Field: ofDestination(wallet.Index, "account"), Detail: wallet.Error() + "."}
+	case errors.As(err, &customer):
+		return refusal{Code: codeFieldInvalid, Field: "customer", Detail: customer.Error() + "."}
 	case errors.As(err, &amount):
 		return refusal{Code: codeFieldInvalid, Field: "amount", Detail: amount.Error() + "."}
 	case errors.Is(err, paymentstore.ErrNotFound):

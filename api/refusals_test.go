@@ -86,6 +86,7 @@ func TestBodiesThatAreRefusedBurnNoKey(t *testing.T) {
 		"kelvin sign":            {replaced(`usd`, `\u212awd`), "field_invalid", "currency"},
 		"method of another kind": {replaced(`pm_card_visa`, `tok_visa`), "field_invalid", "payment_method"},
 		"method too long":        {replaced(`pm_card_visa`, "pm_"+strings.Repeat("a", 253)), "field_invalid", "payment_method"},
+		"customer of Stripe's":   {member(`"customer":"cus_123"`), "field_invalid", "customer"},
 		"no destination":         {member(`"destinations":[]`), "field_invalid", "destinations"},
 		"too many destinations":  {member(`"destinations":[` + strings.Repeat(`{},`, 20) + `{}]`), "field_invalid", "destinations"},
 		"destination as text":    {among(`"merchant:balance"`), "field_invalid", "destinations[0]"},

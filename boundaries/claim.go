@@ -65,4 +65,11 @@ func (e *DestinationError) Error() string {
 	return fmt.Sprintf("destinations[%d].account %s is no wallet of this tenant in %s", e.Index, e.Account, e.Currency)
 }
 
+// CustomerError refuses a create whose customer is none of the tenant's that is linked, before anything is claimed.
+type CustomerError struct{ Customer payments.ProvisionID }
+
+func (e *CustomerError) Error() string {
+	return fmt.Sprintf("customer %s is no customer of this tenant that is linked", e.Customer)
+}
+
 func (e *ConflictError) Error() string { return fmt.Sprintf("%s: payment %s", e.Code, e.Payment) }

@@ -16,7 +16,8 @@ import (
 
 // ClaimCreate claims the create command of a reference for a caller's key, or says what the key or the reference already names.
 // The caller is attended, and repeats of its key get InProgress, until Leave, the answer or AttendedFor has passed.
-// It returns *ConflictError when the reference is taken, and *DestinationError for a wallet that is not there.
+// It returns *ConflictError when the reference is taken, *DestinationError for a wallet that is not there and *CustomerError for a
+// customer that is not linked.
 func (c *Commands) ClaimCreate(ctx context.Context, asking Asking, command payments.CreateCommand) (Claim, error) {
 	claim := Claim{Tenant: asking.Tenant, Operation: payments.OperationCreate}
 	first := RecordID(asking.Tenant, payments.OperationCreate, CreateOwnerKey(command.Reference, 1))
@@ -29,6 +30,9 @@ func (c *Commands) ClaimCreate(ctx context.Context, asking Asking, command payme
 // returns nil when the key exists after all.
 func (c *Commands) insertCreate(ctx context.Context, claim Claim, asking Asking, command payments.CreateCommand, taken bool) (*Claim, error) {
 	if err := c.checkDestinations(ctx, claim.Tenant, command); err != nil {
+		return nil, err
+	}
+	if err := c.checkCustomer(ctx, claim.Tenant, command); err != nil {
 		return nil, err
 	}
 	if command.Replaces == nil && !taken {

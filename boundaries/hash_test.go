@@ -6,6 +6,7 @@ import (
 	"maps"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
@@ -114,6 +115,9 @@ func TestTheHashOfHardTextsIsPinned(t *testing.T) {
 		"21e0dec44f148789c15e5a616150ba5664466f5d7e877dafa3da296c013c71bb": {
 			Reference: "order-1", Amount: 1000, Currency: "usd",
 			Destinations: []payments.Destination{{Account: "wallet:seller-1:stripe", Amount: 600}, {Account: "merchant:balance", Amount: 400}},
+		},
+		"9d4190c5dd65bf916cc253a4c65334ab3d522ca40857d68387fc07c8b3d4dbe0": {
+			Reference: "order-1", Amount: 1000, Currency: "usd", Customer: &payments.ProvisionID{UUID: uuid.Max},
 		},
 	} {
 		hash := hashOf(t, command)

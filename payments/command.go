@@ -11,6 +11,7 @@ type CreateCommand struct {
 	Multicapture  *bool             `json:"multicapture,omitempty"`         // true: with a manual capture, the hold may be captured in several parts
 	HoldExpiry    *HoldExpiry       `json:"hold_expiry,omitempty"`          // with a manual capture: what becomes of a hold that runs out; absent: it is voided
 	MethodTypes   []string          `json:"payment_method_types,omitempty"` // Stripe's names; absent: card
+	Customer      *ProvisionID      `json:"customer,omitempty"`             // who pays: one of the tenant's that is linked
 	Destinations  []Destination     `json:"destinations,omitempty"`         // where the money goes; absent: all of it to the merchant
 	Description   *string           `json:"description,omitempty"`
 	ReceiptEmail  *string           `json:"receipt_email,omitempty"`
