@@ -176,9 +176,15 @@ func (s *session) traffic(ctx context.Context) ([]Outcome, error) {
 		s.result.Kills, err = killer.run(running)
 		return err
 	})
+	var added provisioned
+	group.Go(func() error {
+		added = s.addOwners(running, backend)
+		return nil
+	})
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
+	s.result.Owners, s.result.Problems = added.right, append(s.result.Problems, added.problems...)
 	s.result.NoAnswer, s.result.InProgress = int(backend.noAnswer.Load()), int(backend.inProgress.Load())
 	s.result.SentAway = int(backend.sentAway.Load())
 	return outcomes, ctx.Err()

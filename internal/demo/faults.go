@@ -14,6 +14,9 @@ const (
 	confirmPath = "/v1/payment_intents/*/confirm"
 	capturePath = "/v1/payment_intents/*/capture"
 	refundPath  = "/v1/refunds"
+
+	customersPath = "/v1/customers"
+	accountsPath  = "/v1/accounts"
 )
 
 // kindsOfFaults are the kinds that the demo must see fire: all of the twin's but the two that are definite refusals (401 and a 400), after which an
@@ -58,6 +61,9 @@ func Rules(seed int64, run int) []control.Rule {
 		{Fault: control.FaultDelay, Probability: 0.08, DelayMS: 500},
 		{Fault: control.FaultDrop, Probability: 0.10},
 		{Fault: control.FaultBeforeAnswer, Probability: 0.06},
+		{Fault: control.FaultAnswerLost, Match: post(customersPath), After: random.IntN(3), Times: 2},
+		{Fault: control.FaultErrorAfter, Match: post(customersPath), After: 5 + random.IntN(2), Times: 1},
+		{Fault: control.FaultAnswerLost, Match: post(accountsPath), After: random.IntN(3), Times: 2},
 	}
 	for i := range rules {
 		rules[i].ID = fmt.Sprintf("run-%d-%d-%s", run, i+1, rules[i].Fault)

@@ -16,6 +16,7 @@ type Result struct {
 	Refunds   int     `json:"refunds"`  // whoever made them
 	Payouts   int     `json:"payouts"`  // as wished for: one reached the bank, one came back
 	Disputes  int     `json:"disputes"` // at the twin
+	Owners    int     `json:"owners"`   // each asked for by two callers at once: one customer and one connected account
 	Repeats   int     `json:"repeats"`  // honest repeats, equal in all but reference
 	PaidAgain int     `json:"repeats_paid"`
 

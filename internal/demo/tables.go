@@ -113,6 +113,7 @@ func (r *Result) orderTable() table.Writer {
 	rows.AppendRow(table.Row{"refunds", r.Refunds, "at the twin, whoever made them"})
 	rows.AppendRow(table.Row{"disputes", r.Disputes, "at the twin: won, lost, and some that only asked"})
 	rows.AppendRow(table.Row{"payouts", r.Payouts, "one reached the bank, one came back"})
+	rows.AppendRow(table.Row{"owners", r.Owners, "provisioned by two callers at once: one customer and one connected account each"})
 	rows.AppendRow(table.Row{"journals", r.Journals, fmt.Sprintf("for %d effects, without fees", r.Effects)})
 	for _, message := range r.Messages {
 		rows.AppendRow(table.Row{"messages " + message.Kind, message.Count, message.Status})
