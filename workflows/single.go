@@ -6,8 +6,8 @@ import (
 	"payonce/payments"
 )
 
-// single is the workflow of what one command makes, a refund, a payout or a provision: the names of the act that makes it and of the one that reads where it stands, and
-// what the workflow is started with.
+// single is the workflow of what one command makes, a refund, a payout or a provision: the names of the act that makes it and of the one that reads where
+// it stands, and what the workflow is started with.
 type single struct {
 	workflow, create, read string
 	input                  any
