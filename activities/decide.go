@@ -129,7 +129,9 @@ func (ch *change) follow(s situation, learnt Learnt, intent stripeapi.Intent) {
 		ch.declined(s, learnt, *intent.LastError, s.openConfirm() == nil || learnt.readAfterSend() || ownAnswer)
 	}
 	ch.move(statusFor(ch.after, s, intent), intent)
-	ch.after.AmountCapturable = intent.AmountCapturable
+	if intent.Status.Absorbing() || !ch.after.Status.Terminal() { // else the intent was so before the payment ended
+		ch.after.AmountCapturable = intent.AmountCapturable
+	}
 	ch.after.NextAction = nil
 	if ch.after.Status == payments.StatusRequiresAction {
 		ch.after.NextAction = intent.NextAction

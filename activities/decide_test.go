@@ -140,6 +140,19 @@ func TestAnOlderReadDoesNotMoveThePaymentBack(t *testing.T) {
 	require.Equal(t, payments.StatusProcessing, end.payment.Status)
 }
 
+// A read of the hold that comes when its capture was told brings nothing back: neither the status nor what may be captured.
+func TestAReadOfAHoldDoesNotBringBackWhatWasCaptured(t *testing.T) {
+	event, held := uuid.MustParse("018f0000-0000-7000-8000-0000000000e1"), intent(stripeapi.IntentRequiresCapture)
+	held.AmountCapturable = 1000
+	end, posted, _ := tell(start(), []Learnt{
+		{Source: SourceEvent, Intent: intent(stripeapi.IntentSucceeded), Event: &event},
+		{Source: SourceRead, Intent: held, BegunAt: at(5)},
+	})
+	require.Equal(t, payments.StatusSucceeded, end.payment.Status)
+	require.EqualValues(t, 1000, posted)
+	require.Zero(t, end.payment.AmountCapturable)
+}
+
 func permute(names []string, visit func([]string)) {
 	var recurse func(int)
 	recurse = func(k int) {
