@@ -25,7 +25,7 @@ func (ch *change) decideDispute(s situation, d *payments.Dispute, isNew bool, le
 		ch.disputeTurns(d, d.Status)
 		ch.tellDispute(notifications.DisputeOpened, d)
 	} else if learnt.freshFor(*d) {
-		ch.followDispute(s, d, learnt)
+		ch.followDispute(d, learnt)
 	}
 	if !slices.Contains(payments.DisputeStatuses(), payments.DisputeStatus(said.Status)) {
 		ch.reviewDispute(s, "unknown_dispute_status", said)
@@ -46,7 +46,7 @@ func (l LearntDispute) freshFor(d payments.Dispute) bool {
 }
 
 // followDispute goes along an edge of the transition table, or stays.
-func (ch *change) followDispute(s situation, d *payments.Dispute, learnt LearntDispute) {
+func (ch *change) followDispute(d *payments.Dispute, learnt LearntDispute) {
 	if begun := learnt.BegunAt; !begun.IsZero() && (d.ReadBegunAt == nil || begun.After(*d.ReadBegunAt)) {
 		d.ReadBegunAt = &begun
 	}

@@ -96,8 +96,8 @@ func (r *Result) violations() int {
 
 // LastLine is the line that programs read.
 func (r *Result) LastLine() string {
-	return fmt.Sprintf("demo: orders=%d paid=%d captures=%d refunds=%d payouts=%d disputes=%d faults=%d suppressed_command=%d suppressed_event=%d suppressed_ledger=%d "+
-		"suppressed_notification=%d kills=%d swallowed=%d violations=%d",
+	return fmt.Sprintf("demo: orders=%d paid=%d captures=%d refunds=%d payouts=%d disputes=%d faults=%d "+
+		"suppressed_command=%d suppressed_event=%d suppressed_ledger=%d suppressed_notification=%d kills=%d swallowed=%d violations=%d",
 		r.Orders, r.Paid, r.Captures, r.Refunds, r.Payouts, r.Disputes, r.FaultsFired(), r.Suppressed.Command, r.Suppressed.Event, r.Suppressed.Ledger,
 		r.Suppressed.Notification, len(r.Kills), len(r.Swallowed), r.violations())
 }

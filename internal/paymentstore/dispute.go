@@ -62,7 +62,8 @@ func ReadDispute(ctx context.Context, db postgres.Batcher, tenant payments.Tenan
 	return found[0], nil
 }
 
-func readDisputes(ctx context.Context, db postgres.Batcher, tenant payments.TenantID, which string, id uuid.UUID, also func(*pgx.Batch)) ([]payments.Dispute, error) {
+func readDisputes(ctx context.Context, db postgres.Batcher, tenant payments.TenantID, which string, id uuid.UUID, also func(*pgx.Batch),
+) ([]payments.Dispute, error) {
 	var found []payments.Dispute
 	fees := map[payments.DisputeID][]payments.Money{}
 	err := postgres.ForTenant(ctx, db, tenant.UUID, func(batch *pgx.Batch) {
