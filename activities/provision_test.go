@@ -194,21 +194,27 @@ func TestAProvisionWhoseAnswerIsLostIsMadeOnce(t *testing.T) {
 	}
 }
 
-// Stripe has forgotten the key by the time that the line is back: what was made then is found by our metadata, among others with the same e-mail.
+// Stripe has forgotten the key by the time that a worker is back: what was made then is found by our metadata.
 func TestACustomerWhoseKeyStripeForgotIsFoundAndLinked(t *testing.T) {
 	t.Parallel()
-	s := system.Start(t)
+	s := system.New(t)
+	s.StartAPI()
+	stop := s.StartWorker()
 	rule := s.Fault(control.Rule{Match: control.Match{Method: http.MethodPost, Path: customers}, Fault: control.FaultAnswerLost})
 	waiting, err := s.Post(t.Context(), s.APIKey, customers, "C1", customer("owner-1"), "wait=0")
 	require.NoError(t, err)
-	require.Equal(t, payments.ProvisionSubmitted, provisionOf(t, waiting, http.StatusAccepted).Status)
+	asked := provisionOf(t, waiting, http.StatusAccepted)
+	require.Equal(t, payments.ProvisionSubmitted, asked.Status)
 	s.Eventually("it is made, and its answer lost", func() bool { return len(customersAtStripe(t, s)) == 1 })
+	stop() // nothing is on its way while the day passes
 	s.DB.AdvanceClock(t, 25*time.Hour)
 	require.NoError(t, s.Twin.DeleteFault(t.Context(), rule.ID))
+	s.App = s.Open()
+	s.StartWorker()
 	var made payments.ProvisionView
 	s.Eventually("it is linked", func() bool {
-		answer := provision(t, s, customers, "C1", customer("owner-1"))
-		return answer.Status == http.StatusCreated && json.Unmarshal(answer.Body, &made) == nil
+		made = provisionOf(t, s.Get(customers+"/"+asked.ID.String()), http.StatusOK)
+		return made.Status == payments.ProvisionLinked
 	})
 	atStripe := customersAtStripe(t, s)
 	require.Len(t, atStripe, 1)
