@@ -221,6 +221,25 @@ func TestACustomerWhoseKeyStripeForgotIsFoundAndLinked(t *testing.T) {
 	require.Equal(t, made.Customer, atStripe[0].ID)
 }
 
+// Stripe says that the key came with other content: nothing more can be learnt by machine, a person is shown, and nothing else is made for the owner.
+func TestAProvisionWhoseOutcomeCannotBeLearntIsShown(t *testing.T) {
+	t.Parallel()
+	s := system.Start(t)
+	s.Fault(control.Rule{Match: control.Match{Method: http.MethodPost, Path: customers}, Fault: control.FaultKeyMismatch, Times: 1})
+	asked, err := s.Post(t.Context(), s.APIKey, customers, "C1", customer("owner-1"), "wait=0")
+	require.NoError(t, err)
+	require.Equal(t, http.StatusAccepted, asked.Status, "%s", asked.Body)
+	s.Eventually("a person is shown", func() bool {
+		return s.Count(`SELECT count(*) FROM payonce.provisions p JOIN payonce.idempotency_records r ON r.id = p.record
+			WHERE p.review_reason = 'outcome_unknown' AND r.status = 'unknown'`) == 1
+	})
+	again, err := s.Post(t.Context(), s.APIKey, customers, "C2", customer("owner-1"), "wait=0")
+	require.NoError(t, err)
+	require.Equal(t, http.StatusAccepted, again.Status, "%s", again.Body)
+	require.Equal(t, "owner_conflict", provision(t, s, customers, "C3", map[string]any{"owner": "owner-1"}).Problem(t).Code)
+	require.Empty(t, customersAtStripe(t, s))
+}
+
 // What Stripe refuses is an outcome, stored for its key; the owner is left without, and may be provisioned with other content under a fresh key.
 func TestARefusedProvisionIsAnOutcomeAndLinksNothing(t *testing.T) {
 	t.Parallel()
