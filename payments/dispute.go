@@ -142,7 +142,7 @@ type DisputeView struct {
 	Held       int64               `json:"held"`           // withdrawn, and not decided yet
 	Lost       int64               `json:"lost"`           // gone
 	Fees       []Money             `json:"fees,omitempty"` // what Stripe kept, in the currencies of the account; not in messages
-	Dispute    string              `json:"dispute"` // Stripe's id, dp_…
+	Dispute    string              `json:"dispute"`        // Stripe's id, dp_…
 	Charge     string              `json:"charge,omitempty"`
 	CreatedAt  time.Time           `json:"created_at"`
 }
