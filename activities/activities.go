@@ -19,6 +19,7 @@ type Waker interface {
 	Wake(ctx context.Context, payment payments.PaymentID) error
 	WakeRefund(ctx context.Context, payment payments.PaymentID, refund payments.RefundID) error
 	WakePayout(ctx context.Context, payout payments.PayoutID) error
+	WakeProvision(ctx context.Context, provision payments.ProvisionID, record payments.RecordID) error
 }
 
 // Activities are the acts, with what they need. Every exported field is required.

@@ -263,7 +263,13 @@ func TestPayoutsMadeElsewhereAreAdoptedOnce(t *testing.T) {
 // payOutElsewhere makes a payout past payonce.
 func payOutElsewhere(t *testing.T, s *system.System, body url.Values) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.TwinURL+payouts, strings.NewReader(body.Encode()))
+	makeElsewhere(t, s, payouts, body)
+}
+
+// makeElsewhere asks Stripe past payonce.
+func makeElsewhere(t *testing.T, s *system.System, path string, body url.Values) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.TwinURL+path, strings.NewReader(body.Encode()))
 	require.NoError(t, err)
 	request.Header.Set("Authorization", "Bearer "+system.SecretKey)
 	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")

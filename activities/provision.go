@@ -129,38 +129,46 @@ func provisionRequest(p payments.Provision, command payments.ProvisionCommand) (
 // prove it, and an equal e-mail does not. Absence counts only from a list begun SafetyAge or more after the last send ended; then the next generation may
 // go.
 func (a *Activities) findPartyAtStripe(ctx context.Context, in workflows.ProvisionAct, p provisioning, call boundaries.Call) (workflows.ProvisionStep, error) {
-	credentials, err := a.credentialsOf(p.situation)
-	if err != nil {
-		return workflows.ProvisionStep{}, err
-	}
-	list, endpoint := a.Stripe.ListCustomers, budget.ListCustomers
-	if p.provision.Kind == payments.ProvisionConnectedAccount {
-		list, endpoint = a.Stripe.ListConnectedAccounts, budget.ListConnectedAccounts
-	}
-	if err := a.mayRead(ctx, p.provision.Account, endpoint, budget.Reads); err != nil {
-		return workflows.ProvisionStep{}, err
-	}
-	listing, cancel := context.WithTimeout(ctx, a.Timing.Send)
-	defer cancel()
-	made, err := list(listing, credentials, call.FirstSentAt.Add(-lookMargin), p.now.Add(lookMargin))
-	if err != nil {
-		return workflows.ProvisionStep{}, notYet(string(endpoint), 0, a.refusedAccount(ctx, p.provision.Account, err))
-	}
-	var ours *stripeapi.Party
-	for i := range made { // the newest first: the oldest of ours is the one to keep
-		if made[i].Metadata[p.provision.Kind.Metadata()] == in.Provision.String() && made[i].Account == p.provision.Account {
-			ours = &made[i]
-		}
-	}
-	if ours != nil {
+	ours, err := a.partyAtStripe(ctx, p, call)
+	switch {
+	case err != nil:
+	case ours != nil:
 		err = a.ApplyProvision(ctx, in.Provision, LearntProvision{Party: ours})
-	} else {
+	default:
 		err = a.provisionNotExecuted(ctx, p, call)
 	}
 	if err != nil {
 		return workflows.ProvisionStep{}, err
 	}
 	return a.ReadProvision(ctx, in)
+}
+
+// partyAtStripe is what Stripe has made for the provision since its call was first sent, by our metadata, or nil.
+func (a *Activities) partyAtStripe(ctx context.Context, p provisioning, call boundaries.Call) (*stripeapi.Party, error) {
+	credentials, err := a.credentialsOf(p.situation)
+	if err != nil {
+		return nil, err
+	}
+	list, endpoint := a.Stripe.ListCustomers, budget.ListCustomers
+	if p.provision.Kind == payments.ProvisionConnectedAccount {
+		list, endpoint = a.Stripe.ListConnectedAccounts, budget.ListConnectedAccounts
+	}
+	if err := a.mayRead(ctx, p.provision.Account, endpoint, budget.Reads); err != nil {
+		return nil, err
+	}
+	listing, cancel := context.WithTimeout(ctx, a.Timing.Send)
+	defer cancel()
+	made, err := list(listing, credentials, call.FirstSentAt.Add(-lookMargin), p.now.Add(lookMargin))
+	if err != nil {
+		return nil, notYet(string(endpoint), 0, a.refusedAccount(ctx, p.provision.Account, err))
+	}
+	var ours *stripeapi.Party
+	for i := range made { // the newest first: the oldest of ours is the one to keep
+		if made[i].Metadata[p.provision.Kind.Metadata()] == p.provision.ID.String() && made[i].Account == p.provision.Account {
+			ours = &made[i]
+		}
+	}
+	return ours, nil
 }
 
 // provisionNotExecuted is notExecuted for a provision.

@@ -23,7 +23,7 @@ const (
 	ResolvedSeen        = "seen"         // nothing is unknown; the mark was looked at
 )
 
-// Resolution is what a person says of a payment or a payout under review, and why.
+// Resolution is what a person says of a payment, a payout or a provision under review, and why.
 type Resolution struct {
 	As     string // ResolvedExecuted, ResolvedNotExecuted or ResolvedSeen
 	Reason string
@@ -40,33 +40,55 @@ var (
 	ErrTooEarly       = errors.New("the call may still take effect: its last send is not old enough")
 )
 
+// fits refuses a word on an outcome that is known, and one that leaves an outcome unknown.
+func (r Resolution) fits(unknown bool) error {
+	switch {
+	case r.As == ResolvedSeen && unknown:
+		return ErrStillUnknown
+	case r.As != ResolvedSeen && !unknown:
+		return ErrNothingUnknown
+	default:
+		return nil
+	}
+}
+
+// against refuses a word that what Stripe shows does not bear out.
+func (r Resolution) against(shown bool) error {
+	switch {
+	case r.As == ResolvedExecuted && !shown:
+		return ErrNotShown
+	case r.As == ResolvedNotExecuted && shown:
+		return ErrShown
+	default:
+		return nil
+	}
+}
+
 // Resolve settles what only a person can. It reads at Stripe first and believes what that says: executed is refused while Stripe shows no effect, not
 // executed while it shows one. What was said, by whom, why and what Stripe showed is kept as a fact of the payment.
 func (a *Activities) Resolve(ctx context.Context, id payments.PaymentID, said Resolution) error {
 	unknown, err := a.unknownOf(ctx, id)
-	switch {
-	case err != nil:
+	if err == nil {
+		err = said.fits(unknown != nil)
+	}
+	if err != nil {
 		return err
-	case said.As == ResolvedSeen && unknown != nil:
-		return ErrStillUnknown
-	case said.As == ResolvedSeen:
+	}
+	if unknown == nil {
 		return a.resolved(ctx, id, said, nil)
-	case unknown == nil:
-		return ErrNothingUnknown
 	}
 	shown, err := a.show(ctx, id, *unknown, said)
 	if err != nil {
 		return err
 	}
 	executed, err := a.borneOut(ctx, id, *unknown)
-	switch {
-	case err != nil:
+	if err == nil {
+		err = said.against(executed)
+	}
+	if err != nil {
 		return err
-	case said.As == ResolvedExecuted && !executed:
-		return ErrNotShown
-	case said.As == ResolvedNotExecuted && executed:
-		return ErrShown
-	case said.As == ResolvedNotExecuted:
+	}
+	if said.As == ResolvedNotExecuted {
 		if err := a.sendAgain(ctx, id, *unknown); err != nil {
 			return err
 		}
@@ -82,6 +104,11 @@ type unknownCommand struct {
 	resource  uuid.UUID
 	lastSend  *time.Time // when its newest send had certainly ended
 	now       time.Time
+}
+
+// mayTakeEffect tells whether its newest send is too young for absence to prove anything.
+func (c unknownCommand) mayTakeEffect(safetyAge time.Duration) bool {
+	return c.lastSend != nil && c.now.Before(c.lastSend.Add(safetyAge))
 }
 
 // unknownOf is the payment's oldest command with an unknown outcome, or nil.
@@ -194,13 +221,13 @@ func (ch *change) executed(c command) bool {
 //
 // not_after is gone with it: a person asked for it now.
 func (a *Activities) sendAgain(ctx context.Context, id payments.PaymentID, c unknownCommand) error {
-	if c.lastSend != nil && c.now.Before(c.lastSend.Add(a.Timing.SafetyAge)) {
+	if c.mayTakeEffect(a.Timing.SafetyAge) {
 		return ErrTooEarly
 	}
 	return a.putBack(ctx, id, c, boundaries.CallAbsent)
 }
 
-// putBack puts the command, and the one that was to answer it, back into the queue; call says what became of its call.
+// putBack puts the command, and the one that was to answer it, back into the queue, unless somebody was faster; call says what became of its call.
 func (a *Activities) putBack(ctx context.Context, id payments.PaymentID, c unknownCommand, call boundaries.CallStatus) error {
 	err := pgx.BeginFunc(ctx, a.Pool, func(tx pgx.Tx) error {
 		if _, err := paymentstore.Lock(ctx, tx, a.Sealer, id); err != nil {
@@ -208,13 +235,36 @@ func (a *Activities) putBack(ctx context.Context, id payments.PaymentID, c unkno
 		}
 		batch := &pgx.Batch{}
 		batch.Queue(`
-			UPDATE payonce.idempotency_records SET status = 'in_progress', next_wake_at = payonce.clock(), wakes = 0, not_after = NULL
-			WHERE id IN ($1, (SELECT answered_by FROM payonce.idempotency_records WHERE id = $1)) AND status = 'unknown'`, c.record.UUID)
-		batch.Queue(`UPDATE payonce.provider_calls SET status = $2 WHERE record = $1 AND status <> 'absent'`, c.record.UUID, call)
+			WITH back AS (
+				UPDATE payonce.idempotency_records SET status = 'in_progress', next_wake_at = payonce.clock(), wakes = 0, not_after = NULL
+				WHERE id IN ($1, (SELECT answered_by FROM payonce.idempotency_records WHERE id = $1)) AND status = 'unknown'
+				RETURNING id)
+			UPDATE payonce.provider_calls c SET status = $2 FROM back WHERE back.id = $1 AND c.record = $1 AND c.status <> 'absent'`, c.record.UUID, call)
 		return tx.SendBatch(ctx, batch).Close()
 	})
 	if err != nil {
 		return fmt.Errorf("put the command back: %w", err)
+	}
+	return nil
+}
+
+// sendOneAgain is sendAgain for what one command makes, a payout or a provision; lock takes the lock of its row.
+func (a *Activities) sendOneAgain(ctx context.Context, c unknownCommand, lock string) error {
+	if c.mayTakeEffect(a.Timing.SafetyAge) {
+		return ErrTooEarly
+	}
+	err := pgx.BeginFunc(ctx, a.Pool, func(tx pgx.Tx) error {
+		batch := &pgx.Batch{}
+		batch.Queue(lock, c.resource)
+		batch.Queue(`
+			WITH back AS (
+				UPDATE payonce.idempotency_records SET status = 'in_progress', next_wake_at = payonce.clock(), wakes = 0
+				WHERE id = $1 AND status = 'unknown' RETURNING id)
+			UPDATE payonce.provider_calls c SET status = 'absent' FROM back WHERE c.record = back.id AND c.status <> 'absent'`, c.record.UUID)
+		return tx.SendBatch(ctx, batch).Close()
+	})
+	if err != nil {
+		return fmt.Errorf("put the %s back: %w", c.kind, err)
 	}
 	return nil
 }
@@ -231,7 +281,7 @@ func (a *Activities) resolved(ctx context.Context, id payments.PaymentID, said R
 		batch.Queue(`
 			INSERT INTO payonce.payment_facts (payment, fact, source, effective_at, applied_at, detail)
 			SELECT $1, 'resolved/' || (SELECT count(*) + 1 FROM payonce.payment_facts WHERE payment = $1 AND fact LIKE 'resolved/%'), 'operator',
-			       payonce.clock(), payonce.clock(), $2::jsonb || jsonb_build_object('review', $3::jsonb)`, id.UUID, detail, reviewOf(p))
+			       payonce.clock(), payonce.clock(), $2::jsonb || jsonb_build_object('review', $3::jsonb)`, id.UUID, detail, evidence(reviewOf(p.Review)))
 		batch.Queue(`
 			UPDATE payonce.payments SET review_reason = NULL, review_since = NULL, review_evidence = NULL, updated_at = payonce.clock()
 			WHERE id = $1 AND NOT EXISTS (SELECT FROM payonce.idempotency_records WHERE payment = $1 AND status = 'unknown')`, id.UUID)
@@ -246,9 +296,10 @@ func (a *Activities) resolved(ctx context.Context, id payments.PaymentID, said R
 	return nil
 }
 
-func reviewOf(p payments.Payment) []byte {
-	if p.Review == nil {
-		return []byte(`null`)
+// reviewOf is what a mark says, nil without one.
+func reviewOf(review *payments.Review) map[string]any {
+	if review == nil {
+		return nil
 	}
-	return evidence(map[string]any{"reason": p.Review.Reason, "since": p.Review.Since, "evidence": p.Review.Facts})
+	return map[string]any{"reason": review.Reason, "since": review.Since, "evidence": review.Facts}
 }

@@ -17,30 +17,28 @@ import (
 // ResolvePayout is Resolve for a payout: it reads at Stripe first and believes what that says. What was said is kept with the payout.
 func (a *Activities) ResolvePayout(ctx context.Context, id payments.PayoutID, said Resolution) error {
 	unknown, err := a.unknownOfPayout(ctx, id)
-	switch {
-	case err != nil:
+	if err == nil {
+		err = said.fits(unknown != nil)
+	}
+	if err != nil {
 		return err
-	case said.As == ResolvedSeen && unknown != nil:
-		return ErrStillUnknown
-	case said.As == ResolvedSeen:
+	}
+	if unknown == nil {
 		return a.payoutResolved(ctx, id, said, nil)
-	case unknown == nil:
-		return ErrNothingUnknown
 	}
 	shown, err := a.showPayout(ctx, id, *unknown)
 	if err != nil {
 		return err
 	}
 	still, err := a.unknownOfPayout(ctx, id)
-	switch {
-	case err != nil:
+	if err == nil {
+		err = said.against(still == nil)
+	}
+	if err != nil {
 		return err
-	case said.As == ResolvedExecuted && still != nil:
-		return ErrNotShown
-	case said.As == ResolvedNotExecuted && still == nil:
-		return ErrShown
-	case said.As == ResolvedNotExecuted:
-		if err := a.sendPayoutAgain(ctx, id, *unknown); err != nil {
+	}
+	if said.As == ResolvedNotExecuted {
+		if err := a.sendOneAgain(ctx, *unknown, `SELECT FROM payonce.payouts WHERE id = $1 FOR NO KEY UPDATE`); err != nil {
 			return err
 		}
 	}
@@ -94,26 +92,6 @@ func (a *Activities) showPayout(ctx context.Context, id payments.PayoutID, c unk
 		}
 	}
 	return map[string]any{"payout": nil}, nil
-}
-
-// sendPayoutAgain is sendAgain for a payout.
-func (a *Activities) sendPayoutAgain(ctx context.Context, id payments.PayoutID, c unknownCommand) error {
-	if c.lastSend != nil && c.now.Before(c.lastSend.Add(a.Timing.SafetyAge)) {
-		return ErrTooEarly
-	}
-	err := pgx.BeginFunc(ctx, a.Pool, func(tx pgx.Tx) error {
-		batch := &pgx.Batch{}
-		batch.Queue(`SELECT FROM payonce.payouts WHERE id = $1 FOR NO KEY UPDATE`, id.UUID)
-		batch.Queue(`
-			UPDATE payonce.idempotency_records SET status = 'in_progress', next_wake_at = payonce.clock(), wakes = 0
-			WHERE id = $1 AND status = 'unknown'`, c.record.UUID)
-		batch.Queue(`UPDATE payonce.provider_calls SET status = 'absent' WHERE record = $1 AND status <> 'absent'`, c.record.UUID)
-		return tx.SendBatch(ctx, batch).Close()
-	})
-	if err != nil {
-		return fmt.Errorf("put the payout back: %w", err)
-	}
-	return nil
 }
 
 // payoutResolved takes the mark off once nothing is unknown any more, and keeps who said what, with what the mark had said.

@@ -97,6 +97,10 @@ func (asleep) Wake(context.Context, payments.PaymentID) error { return nil }
 func (asleep) WakeRefund(context.Context, payments.PaymentID, payments.RefundID) error { return nil }
 func (asleep) WakePayout(context.Context, payments.PayoutID) error                     { return nil }
 
+func (asleep) WakeProvision(context.Context, payments.ProvisionID, payments.RecordID) error {
+	return nil
+}
+
 // world is one test's database with two tenants, each with an account and a receiver of its own, and an engine on it.
 type world struct {
 	*engine

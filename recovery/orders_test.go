@@ -139,6 +139,10 @@ func (asleep) Wake(context.Context, payments.PaymentID) error { return nil }
 func (asleep) WakeRefund(context.Context, payments.PaymentID, payments.RefundID) error { return nil }
 func (asleep) WakePayout(context.Context, payments.PayoutID) error                     { return nil }
 
+func (asleep) WakeProvision(context.Context, payments.ProvisionID, payments.RecordID) error {
+	return nil
+}
+
 // toldEvent is an event of a story: its type, and how many steps must have been taken before it.
 type toldEvent struct {
 	kind string

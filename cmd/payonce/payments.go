@@ -20,7 +20,7 @@ import (
 )
 
 type paymentsCommand struct {
-	Reviews paymentReviewsCommand `cmd:"" help:"List the payments and payouts that wait for a person, the oldest first, with what is known."`
+	Reviews paymentReviewsCommand `cmd:"" help:"List the payments, payouts, customers and connected accounts that wait for a person, the oldest first, with what is known."`
 	Resolve paymentResolveCommand `cmd:"" help:"Settle what only a person can: it is checked at Stripe, and kept with who said it and why."`
 }
 
@@ -28,17 +28,43 @@ type paymentReviewsCommand struct {
 	listFlags
 }
 
-// reviewRow is a payment or a payout that waits for a person.
+// reviewRow is a payment, a payout or a provision that waits for a person.
 type reviewRow struct {
-	Payment  *uuid.UUID      `json:"payment"` // null of a payout
-	Payout   *uuid.UUID      `json:"payout"`  // null of a payment
-	Tenant   string          `json:"tenant"`
-	Since    time.Time       `json:"since"`
-	Reason   string          `json:"reason"`
-	Status   string          `json:"status"`
-	AtStripe *string         `json:"at_stripe"` // pi_… or po_…, when it is known
-	Unknown  []string        `json:"unknown"`   // operations whose outcome nobody knows
-	Evidence json.RawMessage `json:"evidence"`
+	Kind      string          `json:"kind"`               // payment, payout, customer or connected_account
+	Payment   *uuid.UUID      `json:"payment"`            // null of all else
+	Payout    *uuid.UUID      `json:"payout"`             // null of all else
+	Provision *uuid.UUID      `json:"provision"`          // null of all but a customer or a connected account
+	Owner     *string         `json:"owner,omitempty"`    // whose the provision is, in the caller's words
+	Currency  *string         `json:"currency,omitempty"` // of a connected account
+	Tenant    string          `json:"tenant"`
+	Since     time.Time       `json:"since"`
+	Reason    string          `json:"reason"`
+	Status    string          `json:"status"`
+	AtStripe  *string         `json:"at_stripe"` // pi_…, po_…, cus_… or acct_…, when it is known
+	Unknown   []string        `json:"unknown"`   // operations whose outcome nobody knows
+	Evidence  json.RawMessage `json:"evidence"`
+}
+
+// id is what resolve takes.
+func (r reviewRow) id() uuid.UUID {
+	for _, id := range []*uuid.UUID{r.Payment, r.Payout, r.Provision} {
+		if id != nil {
+			return *id
+		}
+	}
+	return uuid.Nil
+}
+
+// what says what waits: of a provision, whose.
+func (r reviewRow) what() string {
+	what := r.Kind
+	if r.Owner != nil {
+		what += " of " + *r.Owner
+	}
+	if r.Currency != nil {
+		what += " in " + *r.Currency
+	}
+	return what
 }
 
 // maxReviews bounds the list; the oldest come first.
@@ -46,42 +72,45 @@ const maxReviews = 1000
 
 // Run lists the reviews.
 func (c *paymentReviewsCommand) Run(ctx context.Context, out io.Writer) error {
-	return list(ctx, out, c.listFlags, table.Row{"payment or payout", "tenant", "since", "reason", "status", "at Stripe", "unknown"},
+	return list(ctx, out, c.listFlags, table.Row{"what", "id", "tenant", "since", "reason", "status", "at Stripe", "unknown"},
 		func(system *pgxpool.Pool) ([]reviewRow, error) {
 			rows, err := system.Query(ctx, `
-				SELECT p.id, NULL::uuid, t.name, p.review_since, p.review_reason, p.status, p.intent_id,
+				SELECT 'payment', p.id, NULL::uuid, NULL::uuid, NULL, NULL, t.name, p.review_since, p.review_reason, p.status, p.intent_id,
 				       ARRAY(SELECT r.operation FROM payonce.idempotency_records r
 				             WHERE r.payment = p.id AND r.status = 'unknown' ORDER BY r.number),
 				       coalesce(p.review_evidence, '{}')
 				FROM payonce.payments p JOIN payonce.tenants t ON t.id = p.tenant
 				WHERE p.review_reason IS NOT NULL
 				UNION ALL
-				SELECT NULL, p.id, t.name, p.review_since, p.review_reason, p.status, p.payout_id,
+				SELECT 'payout', NULL, p.id, NULL, NULL, NULL, t.name, p.review_since, p.review_reason, p.status, p.payout_id,
 				       ARRAY(SELECT r.operation FROM payonce.idempotency_records r WHERE r.id = p.record AND r.status = 'unknown'),
 				       coalesce(p.review_evidence, '{}')
 				FROM payonce.payouts p JOIN payonce.tenants t ON t.id = p.tenant
 				WHERE p.review_reason IS NOT NULL
-				ORDER BY 4 LIMIT $1`, maxReviews)
+				UNION ALL
+				SELECT p.kind, NULL, NULL, p.id, p.owner, nullif(p.currency, ''), t.name, p.review_since, p.review_reason, p.status, p.provider_id,
+				       ARRAY(SELECT r.operation FROM payonce.idempotency_records r WHERE r.id = p.record AND r.status = 'unknown'),
+				       coalesce(p.review_evidence, '{}')
+				FROM payonce.provisions p JOIN payonce.tenants t ON t.id = p.tenant
+				WHERE p.review_reason IS NOT NULL
+				ORDER BY 8 LIMIT $1`, maxReviews)
 			if err != nil {
 				return nil, err
 			}
 			return pgx.CollectRows(rows, pgx.RowToStructByPos[reviewRow])
 		},
 		func(r reviewRow) table.Row {
-			atStripe, id := "", r.Payment
+			atStripe := ""
 			if r.AtStripe != nil {
 				atStripe = *r.AtStripe
 			}
-			if id == nil {
-				id = r.Payout
-			}
-			return table.Row{id, r.Tenant, moment(&r.Since), r.Reason, r.Status, atStripe, strings.Join(r.Unknown, ", ")}
+			return table.Row{r.what(), r.id(), r.Tenant, moment(&r.Since), r.Reason, r.Status, atStripe, strings.Join(r.Unknown, ", ")}
 		})
 }
 
 type paymentResolveCommand struct {
 	systemFlags
-	ID     uuid.UUID `arg:"" help:"The payment or the payout, as payonce payments reviews shows it."`
+	ID     uuid.UUID `arg:"" help:"The payment, payout, customer or connected account, as payonce payments reviews shows it."`
 	As     string    `required:"" enum:"executed,not_executed,seen" help:"executed: the command took effect at Stripe. not_executed: it did not and cannot any more, and is sent again. seen: nothing is unknown, the mark was looked at."`
 	Reason string    `required:"" help:"Why you say so: kept for ever with it."`
 	By     string    `env:"USER" required:"" help:"Who says so: kept with it."`
@@ -89,22 +118,28 @@ type paymentResolveCommand struct {
 	JSON   bool      `help:"Print the result as JSON."`
 }
 
-// Run resolves the payment, or the payout: the id decides.
+// Run resolves the payment, the payout or the provision: the id decides.
 func (c *paymentResolveCommand) Run(ctx context.Context, out io.Writer) error {
 	system, err := c.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer system.Close()
-	kind, said := "payment", activities.Resolution{As: c.As, Reason: c.Reason, By: c.By, Intent: c.Intent}
-	var payout bool
-	if err := system.System.QueryRow(ctx, `SELECT EXISTS (SELECT FROM payonce.payouts WHERE id = $1)`, c.ID).Scan(&payout); err != nil {
-		return fmt.Errorf("look for the payout: %w", err)
+	var kind string
+	err = system.System.QueryRow(ctx, `
+		SELECT coalesce((SELECT 'payout' FROM payonce.payouts WHERE id = $1), (SELECT kind FROM payonce.provisions WHERE id = $1), 'payment')`,
+		c.ID).Scan(&kind)
+	if err != nil {
+		return fmt.Errorf("look for what is resolved: %w", err)
 	}
-	if payout {
-		kind, err = "payout", system.Activities.ResolvePayout(ctx, payments.PayoutID{UUID: c.ID}, said)
-	} else {
+	said := activities.Resolution{As: c.As, Reason: c.Reason, By: c.By, Intent: c.Intent}
+	switch kind {
+	case "payment":
 		err = system.Activities.Resolve(ctx, payments.PaymentID{UUID: c.ID}, said)
+	case boundaries.ResourcePayout:
+		err = system.Activities.ResolvePayout(ctx, payments.PayoutID{UUID: c.ID}, said)
+	default:
+		err = system.Activities.ResolveProvision(ctx, payments.ProvisionID{UUID: c.ID}, said)
 	}
 	if err != nil {
 		return resolveAdvice(err)
