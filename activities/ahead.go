@@ -21,7 +21,7 @@ import (
 type confirmAhead struct {
 	a    *Activities
 	in   workflows.Act
-	key  tenants.KeyOfPayment
+	key  tenants.SealedKey
 	at   situation
 	call boundaries.Call
 }

@@ -15,13 +15,13 @@ import (
 	"payonce/workflows"
 )
 
-// credentials are the secret key of the account that the payment is pinned to, unless that account is stopped.
+// credentials are the key of the account that the payment is pinned to, or of its platform, unless that account is stopped.
 func (a *Activities) credentials(ctx context.Context, account payments.Account) (stripeapi.Credentials, error) {
-	key, err := tenants.UsableSecretKey(ctx, a.Pool, a.Sealer, account)
+	key, err := tenants.UsableKey(ctx, a.Pool, a.Sealer, account)
 	if errors.Is(err, tenants.ErrAccountStopped) {
 		return stripeapi.Credentials{}, notYet("the Stripe account is stopped", reactions[causeAccountStopped].pause, err)
 	}
-	return stripeapi.Credentials{SecretKey: key, Account: account}, err
+	return stripeapi.Credentials{SecretKey: key.Secret, Account: account, Connected: key.Connected}, err
 }
 
 // credentialsOf are those of the account that the payment is pinned to, as they were read with it.
@@ -30,7 +30,7 @@ func (a *Activities) credentialsOf(s situation) (stripeapi.Credentials, error) {
 	if errors.Is(err, tenants.ErrAccountStopped) {
 		return stripeapi.Credentials{}, notYet("the Stripe account is stopped", reactions[causeAccountStopped].pause, err)
 	}
-	return stripeapi.Credentials{SecretKey: key, Account: s.payment.Account}, err
+	return stripeapi.Credentials{SecretKey: key.Secret, Account: s.payment.Account, Connected: key.Connected}, err
 }
 
 // sent is what one send of a call came to.

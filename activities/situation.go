@@ -48,7 +48,7 @@ type situation struct {
 	now     time.Time  // payonce.clock()
 
 	calls []boundaries.RecordCall // the newest call of each open command; not under the lock
-	key   tenants.KeyOfPayment    // of the account that the payment is pinned to; not under the lock
+	key   tenants.SealedKey       // of the account that the payment is pinned to; not under the lock
 	begun *boundaries.Call        // the next command's call, when it was begun with what made the payment stand here
 }
 

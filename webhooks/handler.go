@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -53,8 +54,13 @@ type Handler struct {
 
 // known is what the handler knows of the accounts until it reads again.
 type known struct {
-	secrets  []tenants.WebhookSecret
-	accounts map[payments.Account]bool
+	secrets   []tenants.WebhookSecret
+	platforms map[payments.Account]string // of every account; empty: it is connected to none
+}
+
+func (k *known) has(account payments.Account) bool {
+	_, stored := k.platforms[account]
+	return stored
 }
 
 // New reads the signing secrets and refuses an empty one, since it would verify what anybody signs. Without any account
@@ -78,15 +84,11 @@ func (h *Handler) Refresh(ctx context.Context) error {
 			return errors.New("an empty signing secret of account " + secret.Account.ID)
 		}
 	}
-	accounts, err := tenants.Accounts(ctx, h.config.Pool)
+	platforms, err := tenants.Platforms(ctx, h.config.Pool)
 	if err != nil {
 		return err
 	}
-	fresh := &known{secrets: secrets, accounts: make(map[payments.Account]bool, len(accounts))}
-	for _, account := range accounts {
-		fresh.accounts[account] = true
-	}
-	h.known.Store(fresh)
+	h.known.Store(&known{secrets: secrets, platforms: platforms})
 	return nil
 }
 
@@ -195,34 +197,25 @@ func (h *Handler) judge(signer tenants.WebhookSecret, event envelope) (account p
 	otherMode := payments.Account{ID: account.ID, Livemode: !account.Livemode}
 	known := h.known.Load()
 	switch {
-	case known.accounts[account] && !known.speaks(signer, account):
+	case known.has(account) && !known.speaks(signer, account):
 		return signer.Account, IgnoredSigner
-	case known.accounts[account] && consumed(event.Type):
+	case known.has(account) && consumed(event.Type):
 		return account, ""
-	case known.accounts[account]:
+	case known.has(account):
 		return account, IgnoredType
-	case known.accounts[otherMode]:
+	case known.has(otherMode):
 		return account, IgnoredMode
 	default:
 		return account, IgnoredAccount
 	}
 }
 
-// speaks tells whether the holder of a signing secret may tell of the account. An account that has secrets of its own is told of by those alone; a
-// connected account without one by its platform's, where a secret of test mode never speaks for live mode. Whoever holds one account's secret
-// could else make another's payments paid.
+// speaks tells whether the holder of a signing secret may tell of the account: its own secrets may, and those of its platform, of which one of test mode
+// never speaks for live mode, and one of live mode does for both (https://docs.stripe.com/connect/webhooks). Whoever holds one account's secret could
+// else make another's payments paid.
 func (k *known) speaks(signer tenants.WebhookSecret, account payments.Account) bool {
-	own := false
-	for _, secret := range k.secrets {
-		if secret.Account != account {
-			continue
-		}
-		if secret.Secret == signer.Secret {
-			return true
-		}
-		own = true
-	}
-	return !own && (signer.Account.Livemode || !account.Livemode)
+	own := slices.ContainsFunc(k.secrets, func(s tenants.WebhookSecret) bool { return s.Account == account && s.Secret == signer.Secret })
+	return own || signer.Account.ID == k.platforms[account] && (signer.Account.Livemode || !account.Livemode)
 }
 
 func answer(w http.ResponseWriter, status int, contentType string, body []byte) {

@@ -127,8 +127,8 @@ func TestAnEventOfAModeThatIsNotServedIsIgnoredVisibly(t *testing.T) {
 
 func TestAnEventKnowsItsAccount(t *testing.T) {
 	e := newEndpoint(t)
-	platform := payments.Account{ID: "acct_connected", Livemode: true}
-	require.NoError(t, tenants.CreateAccount(t.Context(), e.pool, e.sealer, platform, "sk_live_connected", nil))
+	connected := payments.Account{ID: "acct_connected", Livemode: true}
+	require.NoError(t, tenants.ConnectAccount(t.Context(), e.pool, e.sealer, connected, market.ID, nil))
 	require.NoError(t, e.handler.Refresh(t.Context()))
 	live := strings.Replace(succeeded("evt_1"), `"livemode":false`, `"livemode":true`, 1)
 	of := func(account string) string { return strings.Replace(live, `{`, `{"account":"`+account+`",`, 1) }
@@ -141,7 +141,7 @@ func TestAnEventKnowsItsAccount(t *testing.T) {
 	require.Len(t, rows, 3, "one id in three accounts is three facts")
 	require.Equal(t, market, rows[0].Account)
 	require.Equal(t, "stored", rows[0].Status)
-	require.Equal(t, platform, rows[1].Account)
+	require.Equal(t, connected, rows[1].Account)
 	require.Equal(t, "stored", rows[1].Status)
 	require.Equal(t, "acct_stranger", rows[2].Account.ID)
 	require.Equal(t, "ignored", rows[2].Status)

@@ -92,7 +92,7 @@ func withConnected(t *testing.T) (s *system.System, apiKey string) {
 	t.Helper()
 	s = system.New(t, func(c *app.Config) { c.Timing.PollAfter, c.Timing.PollMaximum = 24*time.Hour, 48*time.Hour })
 	account := payments.Account{ID: connected}
-	require.NoError(t, tenants.CreateAccount(t.Context(), s.App.System, s.App.Sealer, account, "sk_test_connected", nil))
+	require.NoError(t, tenants.ConnectAccount(t.Context(), s.App.System, s.App.Sealer, account, system.AccountID, nil))
 	tenant, err := tenants.CreateTenant(t.Context(), s.App.System, "connected", account)
 	require.NoError(t, err)
 	apiKey, err = tenants.CreateAPIKey(t.Context(), s.App.System, tenant, tenants.ScopeRead, tenants.ScopeWrite)

@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"payonce/internal/seal"
 	"payonce/internal/tenants"
 	"payonce/payments"
 )
@@ -31,8 +33,8 @@ func (f accountFlags) account() payments.Account {
 
 // secretFlags name the files with the secrets of an account.
 type secretFlags struct {
-	SecretKeyFile      string `required:"" help:"File with the secret key (sk_… or rk_…)."`
-	WebhookSecretsFile string `required:"" help:"File with the signing secrets (whsec_…), one a line, newest first."`
+	SecretKeyFile      string `help:"File with the secret key (sk_… or rk_…)."`
+	WebhookSecretsFile string `help:"File with the signing secrets (whsec_…), one a line, newest first."`
 }
 
 // limitFlags say how many calls go to Stripe.
@@ -50,31 +52,42 @@ func (f limitFlags) set(ctx context.Context, system *pgxpool.Pool, account payme
 }
 
 func (f secretFlags) read() (key string, signing []string, err error) {
+	if f.SecretKeyFile == "" || f.WebhookSecretsFile == "" {
+		return "", nil, errors.New("an account with a key of its own needs --secret-key-file and --webhook-secrets-file")
+	}
 	text, err := os.ReadFile(f.SecretKeyFile)
 	if err != nil {
 		return "", nil, fmt.Errorf("secret key: %w", err)
 	}
+	signing, err = f.signing()
+	return strings.TrimSpace(string(text)), signing, err
+}
+
+// signing reads the signing secrets.
+func (f secretFlags) signing() ([]string, error) {
 	lines, err := os.ReadFile(f.WebhookSecretsFile)
 	if err != nil {
-		return "", nil, fmt.Errorf("signing secrets: %w", err)
+		return nil, fmt.Errorf("signing secrets: %w", err)
 	}
-	if signing = strings.Fields(string(lines)); len(signing) == 0 {
-		return "", nil, fmt.Errorf("signing secrets: %s names none, and every event of the account would be refused", f.WebhookSecretsFile)
+	signing := strings.Fields(string(lines))
+	if len(signing) == 0 {
+		return nil, fmt.Errorf("signing secrets: %s names none, and every event of the account would be refused", f.WebhookSecretsFile)
 	}
-	return strings.TrimSpace(string(text)), signing, nil
+	return signing, nil
 }
 
 type accountCreateCommand struct {
 	officeFlags
 	sealFlags
 	accountFlags
+	Platform string `placeholder:"acct_…" help:"The stored account whose key acts for this one, which is connected to it: it then needs no secrets of its own."`
 	secretFlags
 	limitFlags
 }
 
 // Run stores the account.
 func (c *accountCreateCommand) Run(ctx context.Context) error {
-	key, signing, err := c.read()
+	store, err := c.store()
 	if err != nil {
 		return err
 	}
@@ -83,7 +96,7 @@ func (c *accountCreateCommand) Run(ctx context.Context) error {
 		return err
 	}
 	return c.with(ctx, func(system *pgxpool.Pool) error {
-		if err := tenants.CreateAccount(ctx, system, sealer, c.account(), key, signing); err != nil {
+		if err := store(ctx, system, sealer); err != nil {
 			return err
 		}
 		if err := c.set(ctx, system, c.account()); err != nil {
@@ -92,6 +105,29 @@ func (c *accountCreateCommand) Run(ctx context.Context) error {
 		fmt.Printf("account %s stored\n", c.Account)
 		return nil
 	})
+}
+
+// store reads the files and says how the account is stored: with its own key, or as connected to its platform.
+func (c *accountCreateCommand) store() (func(context.Context, *pgxpool.Pool, *seal.Sealer) error, error) {
+	if c.Platform == "" {
+		key, signing, err := c.read()
+		return func(ctx context.Context, system *pgxpool.Pool, sealer *seal.Sealer) error {
+			return tenants.CreateAccount(ctx, system, sealer, c.account(), key, signing)
+		}, err
+	}
+	if c.SecretKeyFile != "" {
+		return nil, errors.New("an account that is connected to a platform has no --secret-key-file: the platform's key acts for it")
+	}
+	var signing []string
+	if c.WebhookSecretsFile != "" {
+		var err error
+		if signing, err = c.signing(); err != nil {
+			return nil, err
+		}
+	}
+	return func(ctx context.Context, system *pgxpool.Pool, sealer *seal.Sealer) error {
+		return tenants.ConnectAccount(ctx, system, sealer, c.account(), c.Platform, signing)
+	}, nil
 }
 
 type accountReplaceCommand struct {

@@ -28,6 +28,7 @@ type accountListCommand struct{ listFlags }
 type listedAccount struct {
 	Account       string     `json:"account"`
 	Mode          string     `json:"mode"`
+	Platform      *string    `json:"platform"`
 	Tenants       []string   `json:"tenants"`
 	StoppedReason *string    `json:"stopped_reason"`
 	StoppedAt     *time.Time `json:"stopped_at"`
@@ -45,7 +46,7 @@ func (c *accountListCommand) Run(ctx context.Context, out io.Writer) error {
 			all := make([]listedAccount, len(found))
 			for i, a := range found {
 				all[i] = listedAccount{
-					a.ID, mode(a.Livemode), a.Tenants, a.StoppedReason, a.StoppedAt, a.CreatedAt, a.Limits.PerSecond, a.Limits.PerSecondPerEndpoint,
+					a.ID, mode(a.Livemode), a.Platform, a.Tenants, a.StoppedReason, a.StoppedAt, a.CreatedAt, a.Limits.PerSecond, a.Limits.PerSecondPerEndpoint,
 				}
 			}
 			return all, err
@@ -55,7 +56,11 @@ func (c *accountListCommand) Run(ctx context.Context, out io.Writer) error {
 			if a.StoppedReason != nil {
 				calls = fmt.Sprintf("stopped %s: %s (payonce accounts resume)", moment(a.StoppedAt), *a.StoppedReason)
 			}
-			return table.Row{a.Account, a.Mode, strings.Join(a.Tenants, ", "), calls, moment(&a.CreatedAt)}
+			account := a.Account
+			if a.Platform != nil {
+				account += " of " + *a.Platform
+			}
+			return table.Row{account, a.Mode, strings.Join(a.Tenants, ", "), calls, moment(&a.CreatedAt)}
 		})
 }
 

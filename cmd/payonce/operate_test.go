@@ -35,9 +35,9 @@ func TestSecretsAreRolledAndKeysRevokedByCommand(t *testing.T) {
 
 	o.run("accounts", "replace", "--keyset-file", o.keyset, "--account", shop.ID, "--secret-key-file", file(t, "sk_test_new\n"),
 		"--webhook-secrets-file", file(t, "whsec_new\nwhsec_old\n"))
-	secret, err := tenants.SecretKey(t.Context(), o.system, o.sealer, shop)
+	secret, err := tenants.UsableKey(t.Context(), o.system, o.sealer, shop)
 	require.NoError(t, err)
-	require.Equal(t, "sk_test_new", secret)
+	require.Equal(t, "sk_test_new", secret.Secret)
 
 	o.run("keys", "revoke", "--key-file", file(t, key+"\n"))
 	_, err = tenants.FindAPIKey(t.Context(), o.system, key)

@@ -63,6 +63,7 @@ func (t onceOnTheWire) RoundTrip(request *http.Request) (*http.Response, error) 
 type Credentials struct {
 	SecretKey string
 	Account   payments.Account
+	Connected bool // the key is that of the account's platform, so the call names the account (https://docs.stripe.com/connect/authentication)
 }
 
 // read reads an object or a page of a list.
@@ -77,6 +78,9 @@ func (c *Client) call(ctx context.Context, method, path, version string, credent
 	into stripe.LastResponseSetter,
 ) error {
 	params := &stripe.Params{Context: ctx, IdempotencyKey: key, Headers: http.Header{"Stripe-Version": {version}}}
+	if credentials.Connected {
+		params.SetStripeAccount(credentials.Account.ID)
+	}
 	request, err := c.backend.NewRequest(method, path, credentials.SecretKey, "application/x-www-form-urlencoded", params)
 	if err != nil {
 		return &NotSentError{Cause: err}

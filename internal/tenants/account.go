@@ -50,8 +50,42 @@ func CreateAccount(ctx context.Context, pool *pgxpool.Pool, sealer *seal.Sealer,
 	return nil
 }
 
+// ConnectAccount adds a Stripe account that is connected to a platform, which is there in the same mode: calls for it are made with the platform's
+// key and name it, and it is told of by the platform's signing secrets or, if there are any, by its own. ErrNotFound when there is no such platform,
+// ErrExists when the account is there. For the system role.
+func ConnectAccount(ctx context.Context, pool *pgxpool.Pool, sealer *seal.Sealer, account payments.Account, platform string, webhookSecrets []string) error {
+	if !accountID.MatchString(account.ID) {
+		return fmt.Errorf("account %q: must be acct_ and 1 to 64 letters, digits and _", account.ID)
+	}
+	secrets, err := sealSigning(sealer, webhookSecrets)
+	if err != nil {
+		return err
+	}
+	limits := DefaultCallLimits(account.Livemode)
+	tag, err := pool.Exec(ctx, `INSERT INTO payonce.provider_accounts
+			(account, livemode, platform, webhook_secrets, calls_per_second, calls_per_second_per_endpoint, created_at)
+		SELECT $1, o.livemode, o.account, $4, $5, $6, payonce.clock() FROM payonce.provider_accounts o
+		WHERE o.provider = 'stripe' AND o.account = $3 AND o.livemode = $2 AND o.platform IS NULL
+		ON CONFLICT DO NOTHING`,
+		account.ID, account.Livemode, platform, secrets, limits.PerSecond, limits.PerSecondPerEndpoint)
+	if err != nil {
+		return fmt.Errorf("insert account: %w", err)
+	}
+	if tag.RowsAffected() > 0 {
+		return nil
+	}
+	platforms, err := Platforms(ctx, pool)
+	if err != nil {
+		return err
+	}
+	if _, there := platforms[account]; there {
+		return fmt.Errorf("account %s, livemode %t: %w", account.ID, account.Livemode, ErrExists)
+	}
+	return fmt.Errorf("platform %s with a key of its own, livemode %t: %w", platform, account.Livemode, ErrNotFound)
+}
+
 // ReplaceAccountSecrets gives an account a new secret key and new signing secrets, newest first: while a signing secret is
-// rolled both the old and the new one are listed. ErrNotFound when there is no such account. For the system role.
+// rolled both the old and the new one are listed. ErrNotFound when there is no such account with a key of its own. For the system role.
 func ReplaceAccountSecrets(ctx context.Context, pool *pgxpool.Pool, sealer *seal.Sealer, account payments.Account, secretKey string,
 	webhookSecrets []string,
 ) error {
@@ -60,7 +94,7 @@ func ReplaceAccountSecrets(ctx context.Context, pool *pgxpool.Pool, sealer *seal
 		return err
 	}
 	tag, err := pool.Exec(ctx, `UPDATE payonce.provider_accounts SET secret_key = $3, webhook_secrets = $4
-		WHERE provider = 'stripe' AND account = $1 AND livemode = $2`, account.ID, account.Livemode, key, secrets)
+		WHERE provider = 'stripe' AND account = $1 AND livemode = $2 AND platform IS NULL`, account.ID, account.Livemode, key, secrets)
 	if err != nil {
 		return fmt.Errorf("update account: %w", err)
 	}
@@ -82,35 +116,25 @@ func sealSecrets(sealer *seal.Sealer, account payments.Account, secretKey string
 	case strings.HasPrefix(secretKey, "sk"+otherMode), strings.HasPrefix(secretKey, "rk"+otherMode):
 		return nil, nil, fmt.Errorf("the secret key is of the other mode: livemode %t takes sk%s… or rk%s…", account.Livemode, mode, mode)
 	}
+	if key, err = sealer.Seal(ColumnSecretKey, []byte(secretKey)); err != nil {
+		return nil, nil, err
+	}
+	secrets, err = sealSigning(sealer, webhookSecrets)
+	return key, secrets, err
+}
+
+// sealSigning refuses a blank signing secret and seals the list.
+func sealSigning(sealer *seal.Sealer, webhookSecrets []string) ([]byte, error) {
 	for _, secret := range webhookSecrets {
 		if strings.TrimSpace(secret) == "" {
-			return nil, nil, errors.New("a signing secret is blank: it would verify what anybody signs")
+			return nil, errors.New("a signing secret is blank: it would verify what anybody signs")
 		}
 	}
 	list, err := json.Marshal(append([]string{}, webhookSecrets...))
 	if err != nil {
-		return nil, nil, fmt.Errorf("encode signing secrets: %w", err)
+		return nil, fmt.Errorf("encode signing secrets: %w", err)
 	}
-	if key, err = sealer.Seal(ColumnSecretKey, []byte(secretKey)); err != nil {
-		return nil, nil, err
-	}
-	secrets, err = sealer.Seal(ColumnWebhookSecrets, list)
-	return key, secrets, err
-}
-
-// SecretKey reads the secret key of an account, or ErrNotFound. For the system role.
-func SecretKey(ctx context.Context, db Querier, sealer *seal.Sealer, account payments.Account) (string, error) {
-	var sealed []byte
-	err := db.QueryRow(ctx, `SELECT secret_key FROM payonce.provider_accounts
-		WHERE provider = 'stripe' AND account = $1 AND livemode = $2`, account.ID, account.Livemode).Scan(&sealed)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return "", fmt.Errorf("account %s, livemode %t: %w", account.ID, account.Livemode, ErrNotFound)
-	}
-	if err != nil {
-		return "", fmt.Errorf("read secret key: %w", err)
-	}
-	plain, err := sealer.Open(ColumnSecretKey, sealed)
-	return string(plain), err
+	return sealer.Seal(ColumnWebhookSecrets, list)
 }
 
 // WebhookSecret is a signing secret of an account's webhook endpoint.
@@ -155,18 +179,21 @@ func WebhookSecrets(ctx context.Context, pool *pgxpool.Pool, sealer *seal.Sealer
 	return all, nil
 }
 
-// Accounts lists every account in each of its modes.
-func Accounts(ctx context.Context, pool *pgxpool.Pool) ([]payments.Account, error) {
-	rows, err := pool.Query(ctx, `SELECT account, livemode FROM payonce.provider_accounts
-		WHERE provider = 'stripe' ORDER BY account, livemode`)
+// Platforms are the platform of every account in each of its modes; empty: the account is connected to none.
+func Platforms(ctx context.Context, pool *pgxpool.Pool) (map[payments.Account]string, error) {
+	rows, err := pool.Query(ctx, `SELECT account, livemode, coalesce(platform, '') FROM payonce.provider_accounts WHERE provider = 'stripe'`)
 	if err != nil {
 		return nil, fmt.Errorf("read accounts: %w", err)
 	}
-	accounts, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (account payments.Account, err error) {
-		return account, row.Scan(&account.ID, &account.Livemode)
+	platforms := map[payments.Account]string{}
+	var account payments.Account
+	var platform string
+	_, err = pgx.ForEachRow(rows, []any{&account.ID, &account.Livemode, &platform}, func() error {
+		platforms[account] = platform
+		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read accounts: %w", err)
 	}
-	return accounts, nil
+	return platforms, nil
 }

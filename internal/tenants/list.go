@@ -14,6 +14,7 @@ import (
 type ListedAccount struct {
 	ID            string
 	Livemode      bool
+	Platform      *string  // whose key acts for it; nil: its own
 	Tenants       []string // names
 	StoppedReason *string  // set: Stripe refused its key, and no call goes out until it is resumed
 	StoppedAt     *time.Time
@@ -42,7 +43,7 @@ type ListedKey struct {
 // ListAccounts lists every account in each of its modes. For the system role.
 func ListAccounts(ctx context.Context, pool *pgxpool.Pool) ([]ListedAccount, error) {
 	return listBy(ctx, pool, "accounts", scanAccount, `
-		SELECT a.account, a.livemode,
+		SELECT a.account, a.livemode, a.platform,
 		       ARRAY(SELECT t.name FROM payonce.tenants t
 		             WHERE (t.provider, t.account, t.livemode) = (a.provider, a.account, a.livemode) ORDER BY t.name),
 		       a.stopped_reason, a.stopped_at, a.created_at, a.calls_per_second, a.calls_per_second_per_endpoint
@@ -50,7 +51,7 @@ func ListAccounts(ctx context.Context, pool *pgxpool.Pool) ([]ListedAccount, err
 }
 
 func scanAccount(row pgx.CollectableRow) (a ListedAccount, err error) {
-	return a, row.Scan(&a.ID, &a.Livemode, &a.Tenants, &a.StoppedReason, &a.StoppedAt, &a.CreatedAt, &a.Limits.PerSecond, &a.Limits.PerSecondPerEndpoint)
+	return a, row.Scan(&a.ID, &a.Livemode, &a.Platform, &a.Tenants, &a.StoppedReason, &a.StoppedAt, &a.CreatedAt, &a.Limits.PerSecond, &a.Limits.PerSecondPerEndpoint)
 }
 
 // ListTenants lists every tenant by name. For the system role.

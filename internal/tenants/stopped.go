@@ -15,69 +15,70 @@ import (
 // ErrAccountStopped says that Stripe refused the account's key, and that no call goes out until an operator resumes it.
 var ErrAccountStopped = errors.New("the Stripe account is stopped")
 
-// UsableSecretKey is SecretKey, or ErrAccountStopped.
-func UsableSecretKey(ctx context.Context, db Querier, sealer *seal.Sealer, account payments.Account) (string, error) {
-	var (
-		sealed  []byte
-		stopped *string
-	)
-	err := db.QueryRow(ctx, `SELECT secret_key, stopped_reason FROM payonce.provider_accounts
-		WHERE provider = 'stripe' AND account = $1 AND livemode = $2`, account.ID, account.Livemode).Scan(&sealed, &stopped)
-	switch {
-	case errors.Is(err, pgx.ErrNoRows):
-		return "", fmt.Errorf("account %s, livemode %t: %w", account.ID, account.Livemode, ErrNotFound)
-	case err != nil:
-		return "", fmt.Errorf("read secret key: %w", err)
-	case stopped != nil:
-		return "", fmt.Errorf("account %s, livemode %t: %w", account.ID, account.Livemode, ErrAccountStopped)
+// Key is what calls for an account are made with: its own secret key or, when it is connected to a platform, the platform's.
+type Key struct {
+	Secret    string
+	Connected bool // it is the platform's: each call names the account
+}
+
+// selectKey reads the key of the account a. A connected account is stopped with its platform, too.
+const selectKey = `
+	SELECT coalesce(a.secret_key, o.secret_key), a.platform IS NOT NULL, coalesce(a.stopped_reason, o.stopped_reason) IS NOT NULL, true
+	FROM payonce.provider_accounts a
+	LEFT JOIN payonce.provider_accounts o ON (o.provider, o.account, o.livemode) = (a.provider, a.platform, a.livemode) `
+
+// UsableKey is the key of an account, ErrNotFound or ErrAccountStopped. For the system role.
+func UsableKey(ctx context.Context, db Querier, sealer *seal.Sealer, account payments.Account) (Key, error) {
+	var read SealedKey
+	err := read.scan(db.QueryRow(ctx, selectKey+`WHERE a.provider = 'stripe' AND a.account = $1 AND a.livemode = $2`, account.ID, account.Livemode))
+	if err != nil {
+		return Key{}, fmt.Errorf("read secret key: %w", err)
 	}
-	plain, err := sealer.Open(ColumnSecretKey, sealed)
-	return string(plain), err
+	key, err := read.Open(sealer)
+	if err != nil {
+		return Key{}, fmt.Errorf("account %s, livemode %t: %w", account.ID, account.Livemode, err)
+	}
+	return key, nil
 }
 
-// KeyOfPayment is the secret key of the account that a payment is pinned to, as it was read.
-type KeyOfPayment struct {
-	sealed  []byte
-	stopped bool
-	found   bool
+// SealedKey is the key of an account as it was read.
+type SealedKey struct {
+	sealed    []byte
+	connected bool
+	stopped   bool
+	found     bool
 }
 
-// QueueKeyOf queues the reading of the secret key of the account that a payment is pinned to. For the system role.
-func QueueKeyOf(batch *pgx.Batch, payment payments.PaymentID, into *KeyOfPayment) {
-	batch.Queue(`
-		SELECT a.secret_key, a.stopped_reason IS NOT NULL, true FROM payonce.payments p
-		JOIN payonce.provider_accounts a ON (a.provider, a.account, a.livemode) = (p.provider, p.account, p.livemode)
-		WHERE p.id = $1`, payment.UUID).QueryRow(func(row pgx.Row) error {
-		err := row.Scan(&into.sealed, &into.stopped, &into.found)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return nil
-		}
-		return err
-	})
+func (k *SealedKey) scan(row pgx.Row) error {
+	err := row.Scan(&k.sealed, &k.connected, &k.stopped, &k.found)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil
+	}
+	return err
 }
 
-// QueueKeyOfAccount queues the reading of the secret key of an account. For the system role.
-func QueueKeyOfAccount(batch *pgx.Batch, account payments.Account, into *KeyOfPayment) {
-	batch.Queue(`SELECT secret_key, stopped_reason IS NOT NULL, true FROM payonce.provider_accounts
-		WHERE provider = 'stripe' AND account = $1 AND livemode = $2`, account.ID, account.Livemode).QueryRow(func(row pgx.Row) error {
-		err := row.Scan(&into.sealed, &into.stopped, &into.found)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return nil
-		}
-		return err
-	})
+// QueueKeyOf queues the reading of the key of the account that a payment is pinned to. For the system role.
+func QueueKeyOf(batch *pgx.Batch, payment payments.PaymentID, into *SealedKey) {
+	batch.Queue(selectKey+`
+		JOIN payonce.payments p ON (p.provider, p.account, p.livemode) = (a.provider, a.account, a.livemode)
+		WHERE p.id = $1`, payment.UUID).QueryRow(into.scan)
+}
+
+// QueueKeyOfAccount queues the reading of the key of an account. For the system role.
+func QueueKeyOfAccount(batch *pgx.Batch, account payments.Account, into *SealedKey) {
+	batch.Queue(selectKey+`WHERE a.provider = 'stripe' AND a.account = $1 AND a.livemode = $2`, account.ID, account.Livemode).QueryRow(into.scan)
 }
 
 // Open is the key that was read, or ErrAccountStopped, or ErrNotFound.
-func (k KeyOfPayment) Open(sealer *seal.Sealer) (string, error) {
+func (k SealedKey) Open(sealer *seal.Sealer) (Key, error) {
 	switch {
 	case !k.found:
-		return "", fmt.Errorf("the payment's account: %w", ErrNotFound)
+		return Key{}, ErrNotFound
 	case k.stopped:
-		return "", fmt.Errorf("the payment's account: %w", ErrAccountStopped)
+		return Key{}, ErrAccountStopped
 	}
 	plain, err := sealer.Open(ColumnSecretKey, k.sealed)
-	return string(plain), err
+	return Key{Secret: string(plain), Connected: k.connected}, err
 }
 
 // StopAccount stops the account's calls to Stripe: a 401, a 403 or an account error would meet each of them. Nothing fails meanwhile.

@@ -49,17 +49,17 @@ func TestAnAccountKeepsItsSecretsSealed(t *testing.T) {
 	o := newOffice(t)
 	o.openAccount(t)
 
-	key, err := tenants.SecretKey(t.Context(), o.system, o.sealer, account)
+	key, err := tenants.UsableKey(t.Context(), o.system, o.sealer, account)
 	require.NoError(t, err)
-	require.Equal(t, "sk_test_shop", key)
+	require.Equal(t, tenants.Key{Secret: "sk_test_shop"}, key)
 
 	secrets, err := tenants.WebhookSecrets(t.Context(), o.system, o.sealer)
 	require.NoError(t, err)
 	require.Equal(t, []tenants.WebhookSecret{{Account: account, Secret: "whsec_new"}, {Account: account, Secret: "whsec_old"}}, secrets)
 
-	accounts, err := tenants.Accounts(t.Context(), o.system)
+	platforms, err := tenants.Platforms(t.Context(), o.system)
 	require.NoError(t, err)
-	require.Equal(t, []payments.Account{account}, accounts)
+	require.Equal(t, map[payments.Account]string{account: ""}, platforms)
 
 	var stored string
 	require.NoError(t, o.system.QueryRow(t.Context(),
@@ -67,7 +67,7 @@ func TestAnAccountKeepsItsSecretsSealed(t *testing.T) {
 	require.NotContains(t, stored, "sk_test_shop")
 	require.NotContains(t, stored, "whsec_new")
 
-	_, err = tenants.SecretKey(t.Context(), o.tenant, o.sealer, account)
+	_, err = tenants.UsableKey(t.Context(), o.tenant, o.sealer, account)
 	require.ErrorContains(t, err, "permission denied", "the API's role reads no secret")
 }
 
@@ -76,13 +76,13 @@ func TestAnAccountIsOpenedOnceInEachMode(t *testing.T) {
 	o.openAccount(t)
 
 	require.ErrorIs(t, tenants.CreateAccount(t.Context(), o.system, o.sealer, account, "sk_test_other", nil), tenants.ErrExists)
-	key, err := tenants.SecretKey(t.Context(), o.system, o.sealer, account)
+	key, err := tenants.UsableKey(t.Context(), o.system, o.sealer, account)
 	require.NoError(t, err)
-	require.Equal(t, "sk_test_shop", key)
+	require.Equal(t, "sk_test_shop", key.Secret)
 
 	live := payments.Account{ID: account.ID, Livemode: true}
 	require.NoError(t, tenants.CreateAccount(t.Context(), o.system, o.sealer, live, "sk_live_shop", nil))
-	_, err = tenants.SecretKey(t.Context(), o.system, o.sealer, payments.Account{ID: "acct_none"})
+	_, err = tenants.UsableKey(t.Context(), o.system, o.sealer, payments.Account{ID: "acct_none"})
 	require.ErrorIs(t, err, tenants.ErrNotFound)
 }
 
@@ -105,9 +105,9 @@ func TestSecretsThatCannotBeRightAreRefused(t *testing.T) {
 			require.Error(t, tenants.CreateAccount(t.Context(), o.system, o.sealer, c.account, c.key, c.secrets))
 		})
 	}
-	accounts, err := tenants.Accounts(t.Context(), o.system)
+	platforms, err := tenants.Platforms(t.Context(), o.system)
 	require.NoError(t, err)
-	require.Empty(t, accounts)
+	require.Empty(t, platforms)
 }
 
 func TestSecretsAreRolled(t *testing.T) {
@@ -116,9 +116,9 @@ func TestSecretsAreRolled(t *testing.T) {
 
 	require.NoError(t, tenants.ReplaceAccountSecrets(t.Context(), o.system, o.sealer, account, "sk_test_rolled", []string{"whsec_newest", "whsec_new"}))
 
-	key, err := tenants.SecretKey(t.Context(), o.system, o.sealer, account)
+	key, err := tenants.UsableKey(t.Context(), o.system, o.sealer, account)
 	require.NoError(t, err)
-	require.Equal(t, "sk_test_rolled", key)
+	require.Equal(t, "sk_test_rolled", key.Secret)
 	other := payments.Account{ID: "acct_none"}
 	require.ErrorIs(t, tenants.ReplaceAccountSecrets(t.Context(), o.system, o.sealer, other, "sk_test_x", nil), tenants.ErrNotFound)
 }
@@ -212,4 +212,27 @@ func TestAKeyNeedsATenantAndAScope(t *testing.T) {
 	require.ErrorContains(t, err, "scopes")
 	_, err = tenants.CreateAPIKey(t.Context(), o.system, payments.TenantID{UUID: uuid.New()}, tenants.ScopeRead)
 	require.ErrorIs(t, err, tenants.ErrNotFound)
+}
+
+func TestAConnectedAccountActsThroughItsPlatform(t *testing.T) {
+	o := newOffice(t)
+	o.openAccount(t)
+	seller := payments.Account{ID: "acct_seller"}
+	connect := func(account payments.Account, platform string) error {
+		return tenants.ConnectAccount(t.Context(), o.system, o.sealer, account, platform, nil)
+	}
+	require.ErrorIs(t, connect(seller, "acct_nobody"), tenants.ErrNotFound)
+	require.ErrorIs(t, connect(payments.Account{ID: "acct_seller", Livemode: true}, account.ID), tenants.ErrNotFound, "the platform of the other mode")
+	require.NoError(t, connect(seller, account.ID))
+	require.ErrorIs(t, connect(seller, account.ID), tenants.ErrExists)
+	require.ErrorIs(t, connect(payments.Account{ID: "acct_below"}, seller.ID), tenants.ErrNotFound, "a connected account is no platform")
+
+	key, err := tenants.UsableKey(t.Context(), o.system, o.sealer, seller)
+	require.NoError(t, err)
+	require.Equal(t, tenants.Key{Secret: "sk_test_shop", Connected: true}, key)
+	require.ErrorIs(t, tenants.ReplaceAccountSecrets(t.Context(), o.system, o.sealer, seller, "sk_test_seller", nil), tenants.ErrNotFound)
+
+	require.NoError(t, tenants.StopAccount(t.Context(), o.system, account, "HTTP 401"))
+	_, err = tenants.UsableKey(t.Context(), o.system, o.sealer, seller)
+	require.ErrorIs(t, err, tenants.ErrAccountStopped, "its platform is")
 }
