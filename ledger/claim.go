@@ -3,6 +3,7 @@ package ledger
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -59,8 +60,25 @@ func allTaken(claims []*claim) bool {
 	return !slices.ContainsFunc(claims, func(c *claim) bool { return !c.taken })
 }
 
-// queue queues the claim and its effect as one statement.
+// queue queues the claim and its effect.
 func (c *claim) queue(batch *pgx.Batch) {
+	statement, arguments := c.statement()
+	batch.Queue(statement, arguments...).Exec(func(tag pgconn.CommandTag) error {
+		c.taken = tag.RowsAffected() > 0
+		return nil
+	})
+}
+
+// exec makes the claim and its effect by themselves.
+func (c *claim) exec(ctx context.Context, tx pgx.Tx) error {
+	statement, arguments := c.statement()
+	tag, err := tx.Exec(ctx, statement, arguments...)
+	c.taken = tag.RowsAffected() > 0
+	return err
+}
+
+// statement is the claim and its effect as one statement.
+func (c *claim) statement() (statement string, arguments []any) {
 	var payment *uuid.UUID
 	if c.Payment != nil {
 		payment = &c.Payment.UUID
@@ -69,12 +87,12 @@ func (c *claim) queue(batch *pgx.Batch) {
 	if c.Memo != "" {
 		memo = &c.Memo
 	}
-	arguments := make([]any, 0, 10+3*len(c.Entries))
+	arguments = make([]any, 0, 10+3*len(c.Entries))
 	arguments = append(arguments, c.journal, c.Tenant.UUID, string(c.Key), c.Rule, c.hash, payment, c.Source, memo, c.EffectiveAt)
 	for i, entry := range c.Entries {
 		arguments = append(arguments, c.accounts[i], entry.Amount, string(entry.Currency))
 	}
-	statement := claimMirrored
+	statement = claimMirrored
 	switch {
 	case c.Resolves != "":
 		statement = claimStatement(insertResolving(c.Phase, len(arguments)+1), len(c.Entries))
@@ -84,10 +102,7 @@ func (c *claim) queue(batch *pgx.Batch) {
 	case len(c.Entries) != mirroredEntries:
 		statement = claimStatement(insertPosted, len(c.Entries))
 	}
-	batch.Queue(statement, arguments...).Exec(func(tag pgconn.CommandTag) error {
-		c.taken = tag.RowsAffected() > 0
-		return nil
-	})
+	return statement, arguments
 }
 
 // claimMirrored is the statement of nearly every posting: one debit and its credit. It is made once.

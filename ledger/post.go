@@ -69,14 +69,21 @@ func PostWith(ctx context.Context, tx pgx.Tx, batch *pgx.Batch, postings ...Post
 func send(ctx context.Context, tx pgx.Tx, batch *pgx.Batch, claims []*claim) error {
 	seen := seenBy(tx.Conn())
 	seen.queueMissing(batch, claims)
-	for _, claim := range inOrder(claims) {
-		claim.queue(batch)
-	}
-	err := tx.SendBatch(ctx, batch).Close()
+	err := sendIn(ctx, tx, batch, inOrder(claims))
 	if postgres.Violates(err, "ledger_entries_account_currency") {
 		seen.forget() // should the database have lost an account, then the next try makes it
 	}
 	return err
+}
+
+func sendIn(ctx context.Context, tx pgx.Tx, batch *pgx.Batch, claims []*claim) error {
+	if batch.Len() == 0 && len(claims) == 1 {
+		return claims[0].exec(ctx, tx) // nothing travels with it, and a batch of one costs more than a statement
+	}
+	for _, claim := range claims {
+		claim.queue(batch)
+	}
+	return tx.SendBatch(ctx, batch).Close()
 }
 
 // judge compares what stands under each key with what was offered.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
@@ -53,7 +54,7 @@ func TestAccountsThatWereSeenAreNotLookedFor(t *testing.T) {
 		require.NoError(t, pgx.BeginFunc(context.Background(), session, func(tx pgx.Tx) error {
 			counted := &countedTx{Tx: tx}
 			_, err := ledger.Post(context.Background(), counted, b.captured(step.charge, 100, 0))
-			require.Equal(t, []int{step.statements}, counted.batches, step.charge)
+			require.Equal(t, []int{step.statements}, counted.trips, step.charge)
 			return err
 		}))
 	}
@@ -62,12 +63,17 @@ func TestAccountsThatWereSeenAreNotLookedFor(t *testing.T) {
 // countedTx counts the statements of each round trip.
 type countedTx struct {
 	pgx.Tx
-	batches []int
+	trips []int // statements, by round trip
 }
 
 func (c *countedTx) SendBatch(ctx context.Context, batch *pgx.Batch) pgx.BatchResults {
-	c.batches = append(c.batches, batch.Len())
+	c.trips = append(c.trips, batch.Len())
 	return c.Tx.SendBatch(ctx, batch)
+}
+
+func (c *countedTx) Exec(ctx context.Context, sql string, arguments ...any) (pgconn.CommandTag, error) {
+	c.trips = append(c.trips, 1)
+	return c.Tx.Exec(ctx, sql, arguments...)
 }
 
 // No role can do this but the owner, after disabling what refuses it.
@@ -112,7 +118,7 @@ func TestWhatOneConnectionSawTheOthersOfItsPoolKnow(t *testing.T) {
 		require.NoError(t, pgx.BeginFunc(context.Background(), conn, func(tx pgx.Tx) error {
 			counted := &countedTx{Tx: tx}
 			_, err := ledger.Post(context.Background(), counted, b.captured([]string{"ch_3", "ch_4"}[i], 100, 0))
-			require.Equal(t, []int{1}, counted.batches)
+			require.Equal(t, []int{1}, counted.trips)
 			return err
 		}))
 	}
