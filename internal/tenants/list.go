@@ -51,7 +51,8 @@ func ListAccounts(ctx context.Context, pool *pgxpool.Pool) ([]ListedAccount, err
 }
 
 func scanAccount(row pgx.CollectableRow) (a ListedAccount, err error) {
-	return a, row.Scan(&a.ID, &a.Livemode, &a.Platform, &a.Tenants, &a.StoppedReason, &a.StoppedAt, &a.CreatedAt, &a.Limits.PerSecond, &a.Limits.PerSecondPerEndpoint)
+	return a, row.Scan(&a.ID, &a.Livemode, &a.Platform, &a.Tenants, &a.StoppedReason, &a.StoppedAt, &a.CreatedAt,
+		&a.Limits.PerSecond, &a.Limits.PerSecondPerEndpoint)
 }
 
 // ListTenants lists every tenant by name. For the system role.
