@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -122,4 +123,31 @@ func TestWhatAPersonSaysOfAProvisionIsKept(t *testing.T) {
 	require.NoError(t, s.App.Activities.ResolveProvision(t.Context(), unknown.ID, says(activities.ResolvedSeen)))
 	require.Equal(t, 1, s.Count(`SELECT count(*) FROM payonce.provisions
 		WHERE review_reason IS NULL AND resolutions->1->>'as' = 'seen' AND resolutions->1->'review'->>'reason' = 'surplus_at_stripe'`))
+}
+
+// Two people say at once that it was not made: it is put back once, and the second's word takes nothing from the call that the first one's sent.
+func TestAProvisionThatTwoPeopleResolveIsSentAgainOnce(t *testing.T) {
+	t.Parallel()
+	s := system.Start(t)
+	unhurried := s.Open() // the second person's: Stripe takes its time to show the list
+	unhurried.Activities.Timing.Send = time.Minute
+	kind := provisionKinds()[payments.ProvisionCustomer]
+	unknown := provisionLeftUnknown(t, s, kind)
+	s.DB.AdvanceClock(t, s.Config.Timing.SafetyAge+s.Config.Timing.Send)
+	resolve := func(by *activities.Activities) error {
+		return by.ResolveProvision(t.Context(), unknown.ID, says(activities.ResolvedNotExecuted))
+	}
+	hold, err := s.Twin.Hold(t.Context(), control.Hold{Method: http.MethodGet, Path: customers, Point: control.AfterEffect, Times: 1})
+	require.NoError(t, err)
+	second := make(chan error, 1)
+	go func() { second <- resolve(unhurried.Activities) }()
+	_, err = s.Twin.Held(t.Context(), 1)
+	require.NoError(t, err)
+	require.NoError(t, resolve(s.App.Activities))
+	made := provisionOf(t, provision(t, s, kind.ours, "K1", kind.command), http.StatusCreated)
+	require.NoError(t, s.Twin.Release(t.Context(), hold.ID))
+	require.NoError(t, <-second)
+	require.Equal(t, made.Customer, customersAtStripe(t, s)[0].ID)
+	require.Equal(t, 1, s.Count(`SELECT count(*) FROM payonce.provider_calls WHERE generation = 1 AND status = 'answered'`))
+	require.Equal(t, 2, s.Count(`SELECT jsonb_array_length(resolutions) FROM payonce.provisions`))
 }
