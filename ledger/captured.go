@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"fmt"
 	"time"
 
 	"payonce/boundaries"
@@ -22,7 +21,7 @@ type Capture struct {
 }
 
 // Captured books what a charge took since the last total: Stripe owes it to us, and we to the merchant or to each destination its part. It books the
-// difference under a key that names the new total, so each total is reached once, whichever fact brings it. It answers false, and nothing to post,
+// difference under a key that names the charge and the new total, so each total is reached once, whichever fact brings it. It answers false, and nothing to post,
 // when the total is not above what is posted: that repeat counts as suppressed.
 func Captured(c Capture) (Posting, bool) {
 	if c.NewTotal <= c.PreviousTotal {
@@ -36,7 +35,6 @@ func Captured(c Capture) (Posting, bool) {
 		Rule:        "captured",
 		Payment:     &c.Payment,
 		Source:      c.Source,
-		Memo:        fmt.Sprintf("charge %s captured %d in all", c.Charge, c.NewTotal),
 		EffectiveAt: c.EffectiveAt,
 		Entries:     append([]Entry{{Account: StripeReceivable, Amount: difference, Currency: c.Currency}}, owed...),
 	}, true
