@@ -21,8 +21,8 @@ type Capture struct {
 }
 
 // Captured books what a charge took since the last total: Stripe owes it to us, and we to the merchant or to each destination its part. It books the
-// difference under a key that names the charge and the new total, so each total is reached once, whichever fact brings it. It answers false, and nothing to post,
-// when the total is not above what is posted: that repeat counts as suppressed.
+// difference under a key that names the charge and the new total, so each total is reached once, whichever fact brings it. It answers false, and
+// nothing to post, when the total is not above what is posted: that repeat counts as suppressed.
 func Captured(c Capture) (Posting, bool) {
 	if c.NewTotal <= c.PreviousTotal {
 		return Posting{}, false
