@@ -43,18 +43,6 @@ func (r reply) dispute() (Dispute, error) {
 }
 
 func (r reply) disputes() ([]Dispute, error) {
-	if r.status != http.StatusOK {
-		return nil, r.refusal()
-	}
-	var list struct {
-		Object string    `json:"object"`
-		Data   []Dispute `json:"data"`
-	}
-	if err := json.Unmarshal(r.body, &list); err != nil {
-		return nil, fmt.Errorf("%w: %w", errUnreadable, err)
-	}
-	if list.Object != "list" {
-		return nil, fmt.Errorf("%w: not a list", errUnreadable)
-	}
-	return list.Data, nil
+	all, _, err := readList[Dispute](r)
+	return all, err
 }

@@ -76,22 +76,28 @@ func (f Filter) query() url.Values {
 	return query
 }
 
-// page reads a page; one that says that there is more and not where was written by something between us.
+// page reads a page.
 func (r reply) page() (Page, error) {
+	payments, next, err := readList[Payment](r)
+	return Page{Payments: payments, Next: next}, err
+}
+
+// readList reads a list, or a page of one. One that says that there is more and not where was written by something between us.
+func readList[T any](r reply) (data []T, next string, err error) {
 	if r.status != http.StatusOK {
-		return Page{}, r.refusal()
+		return nil, "", r.refusal()
 	}
 	var list struct {
-		Object     string    `json:"object"`
-		Data       []Payment `json:"data"`
-		HasMore    bool      `json:"has_more"`
-		NextCursor string    `json:"next_cursor"`
+		Object     string `json:"object"`
+		Data       []T    `json:"data"`
+		HasMore    bool   `json:"has_more"`
+		NextCursor string `json:"next_cursor"`
 	}
 	if err := json.Unmarshal(r.body, &list); err != nil {
-		return Page{}, fmt.Errorf("%w: %w", errUnreadable, err)
+		return nil, "", fmt.Errorf("%w: %w", errUnreadable, err)
 	}
 	if list.Object != "list" || list.HasMore != (list.NextCursor != "") {
-		return Page{}, fmt.Errorf("%w: not a list", errUnreadable)
+		return nil, "", fmt.Errorf("%w: not a list", errUnreadable)
 	}
-	return Page{Payments: list.Data, Next: list.NextCursor}, nil
+	return list.Data, list.NextCursor, nil
 }

@@ -143,20 +143,6 @@ func (r reply) payout() (Payout, error) {
 }
 
 func (r reply) payoutPage() (PayoutPage, error) {
-	if r.status != http.StatusOK {
-		return PayoutPage{}, r.refusal()
-	}
-	var list struct {
-		Object     string   `json:"object"`
-		Data       []Payout `json:"data"`
-		HasMore    bool     `json:"has_more"`
-		NextCursor string   `json:"next_cursor"`
-	}
-	if err := json.Unmarshal(r.body, &list); err != nil {
-		return PayoutPage{}, fmt.Errorf("%w: %w", errUnreadable, err)
-	}
-	if list.Object != "list" || list.HasMore != (list.NextCursor != "") {
-		return PayoutPage{}, fmt.Errorf("%w: not a list", errUnreadable)
-	}
-	return PayoutPage{Payouts: list.Data, Next: list.NextCursor}, nil
+	payouts, next, err := readList[Payout](r)
+	return PayoutPage{Payouts: payouts, Next: next}, err
 }

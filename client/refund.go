@@ -114,18 +114,6 @@ func (r reply) refund() (Refund, error) {
 }
 
 func (r reply) refunds() ([]Refund, error) {
-	if r.status != http.StatusOK {
-		return nil, r.refusal()
-	}
-	var list struct {
-		Object string   `json:"object"`
-		Data   []Refund `json:"data"`
-	}
-	if err := json.Unmarshal(r.body, &list); err != nil {
-		return nil, fmt.Errorf("%w: %w", errUnreadable, err)
-	}
-	if list.Object != "list" {
-		return nil, fmt.Errorf("%w: not a list", errUnreadable)
-	}
-	return list.Data, nil
+	all, _, err := readList[Refund](r)
+	return all, err
 }
