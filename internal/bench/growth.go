@@ -49,8 +49,7 @@ func (s *site) grow(ctx context.Context, count int) error {
 		chunks.Go(func() error {
 			made := make([]finished, 0, growthChunk)
 			for n := first; n < min(first+growthChunk, count); n++ {
-				age := growthSpread - growthSpread*time.Duration(n)/time.Duration(count)
-				made = append(made, newFinished(s.tenant, endpoint, n, now.Add(-age)))
+				made = append(made, newFinished(s.tenant, endpoint, n, now.Add(-growthAge(n, count))))
 			}
 			return pgx.BeginFunc(loading, pool, func(tx pgx.Tx) error { return frozen.load(loading, tx, made) })
 		})
@@ -59,6 +58,11 @@ func (s *site) grow(ctx context.Context, count int) error {
 		return err
 	}
 	return s.settleGrowth(ctx, pool)
+}
+
+// growthAge is how old the nth of count payments is, from 0: the oldest comes first.
+func growthAge(n, count int) time.Duration {
+	return growthSpread / time.Duration(count) * time.Duration(count-n)
 }
 
 // settleGrowth makes the accounts and brings the database to where its own upkeep would have brought it by now: statistics, visibility, roll-ups.

@@ -64,3 +64,12 @@ func TestTheLoadedPaymentsAreSound(t *testing.T) {
 	require.Equal(t, 2*count, examined["records"])
 	require.Equal(t, 2*count, examined["calls"])
 }
+
+func TestWhatIsLoadedStillReplaysWhateverItsNumber(t *testing.T) {
+	const count = 300_000
+	for n := range count {
+		age := growthAge(n, count)
+		require.Positive(t, age, n)
+		require.LessOrEqual(t, age, growthSpread, n)
+	}
+}
