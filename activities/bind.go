@@ -6,7 +6,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"payonce/boundaries"
 	"payonce/internal/stripeapi"
 	"payonce/ledger"
 	"payonce/payments"
@@ -72,24 +71,4 @@ func suspensePosted(ctx context.Context, tx pgx.Tx, tenant payments.TenantID, ch
 		return 0, fmt.Errorf("read suspense: %w", err)
 	}
 	return posted, nil
-}
-
-// markUnknown takes a command out of the queue, with the confirm that was to answer it, and marks its payment for review.
-func (a *Activities) markUnknown(ctx context.Context, id payments.PaymentID, record payments.RecordID, call boundaries.Call) error {
-	facts := evidence(map[string]any{"record": record, "idempotency_key": call.Key, "operation": call.Operation, "last_answer": call.Code})
-	err := pgx.BeginFunc(ctx, a.Pool, func(tx pgx.Tx) error {
-		batch := &pgx.Batch{}
-		batch.Queue(`
-			UPDATE payonce.payments SET review_reason = 'outcome_unknown', review_since = payonce.clock(), review_evidence = $2
-			WHERE id = $1 AND review_reason IS NULL`, id.UUID, facts)
-		batch.Queue(`
-			UPDATE payonce.idempotency_records SET status = 'unknown', lease_until = NULL, next_wake_at = NULL
-			WHERE id IN ($1, (SELECT answered_by FROM payonce.idempotency_records WHERE id = $1)) AND status = 'in_progress'`, record.UUID)
-		batch.Queue(`UPDATE payonce.provider_calls SET status = 'unknown' WHERE idempotency_key = $1 AND status = 'sent'`, call.Key)
-		return tx.SendBatch(ctx, batch).Close()
-	})
-	if err != nil {
-		return fmt.Errorf("mark unknown: %w", err)
-	}
-	return nil
 }

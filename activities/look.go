@@ -106,28 +106,17 @@ func (a *Activities) readIntent(ctx context.Context, in workflows.Act, s situati
 	return a.notExecuted(ctx, s, c, call)
 }
 
-// notExecuted is reached when Stripe shows no effect of the call: old enough, that proves that there will be none.
+// notExecuted is absent for a command on a payment: it tells what comes next.
 func (a *Activities) notExecuted(ctx context.Context, s situation, c *command, call boundaries.Call) (workflows.Step, error) {
-	if cause(call.Code) == causeKeyReused || call.Status == boundaries.CallAnswered {
-		return a.unknown(ctx, s, c, call)
-	}
-	provenAt := call.LastSendEnd(a.Timing.Send).Add(a.Timing.SafetyAge)
-	if s.now.Before(provenAt) {
-		return workflows.Step{}, notYet("too early to count as absent", min(provenAt.Sub(s.now)+10*time.Millisecond, time.Minute), errors.New("look again"))
-	}
-	a.Log.Warn("a call to Stripe had no effect: the next generation goes",
-		"payment", s.payment.ID, "operation", c.operation, "generation", call.Generation, "idempotency_key", call.Key)
-	if err := a.Calls.Absent(ctx, call.Key); err != nil {
+	if err := a.absent(ctx, paymentSubject(s.payment.ID), s.now, c, call); err != nil {
 		return workflows.Step{}, err
 	}
-	return s.step(), nil
+	return a.ReadPayment(ctx, workflows.Act{Payment: s.payment.ID})
 }
 
-// unknown takes the command out of the queue and marks the payment for review: nothing more can be learnt by machine.
+// unknown is markUnknown for a command on a payment: it tells what comes next.
 func (a *Activities) unknown(ctx context.Context, s situation, c *command, call boundaries.Call) (workflows.Step, error) {
-	a.Log.Error("the outcome of a command cannot be learnt: the payment is marked for review",
-		"payment", s.payment.ID, "operation", c.operation, "idempotency_key", call.Key)
-	if err := a.markUnknown(ctx, s.payment.ID, c.record, call); err != nil {
+	if err := a.markUnknown(ctx, paymentSubject(s.payment.ID), c, call); err != nil {
 		return workflows.Step{}, err
 	}
 	return a.ReadPayment(ctx, workflows.Act{Payment: s.payment.ID})

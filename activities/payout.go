@@ -3,27 +3,22 @@ package activities
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/url"
 	"strconv"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"payonce/boundaries"
 	"payonce/internal/budget"
 	"payonce/internal/paymentstore"
 	"payonce/internal/stripeapi"
-	"payonce/internal/tenants"
 	"payonce/payments"
 	"payonce/workflows"
 )
 
 // payingOut is a payout with its command, read at one time.
 type payingOut struct {
-	situation // of no payment: the tenant and the account that the payout is pinned to
-	payout    payments.Payout
-	asked     *command // nil once it has its outcome
+	lone
+	payout payments.Payout
 }
 
 // step tells the payout's workflow where it stands.
@@ -44,28 +39,7 @@ func (a *Activities) readPayout(ctx context.Context, id payments.PayoutID) (payi
 	} else if err != nil {
 		return payingOut{}, err
 	}
-	p.payment = payments.Payment{Tenant: p.payout.Tenant, Account: p.payout.Account}
-	batch := &pgx.Batch{}
-	tenants.QueueKeyOfAccount(batch, p.payout.Account, &p.key)
-	batch.Queue(`SELECT payonce.clock()`).QueryRow(func(row pgx.Row) error { return row.Scan(&p.now) })
-	batch.Queue(selectCommand+`WHERE r.resource_kind = 'payout' AND r.resource_id = $1 AND r.id = $2 AND r.status IN ('in_progress', 'unknown')`,
-		id.UUID, recordOf(p.payout)).Query(func(rows pgx.Rows) error {
-		open, err := pgx.CollectRows(rows, scanCommand)
-		if err == nil && len(open) > 0 {
-			p.asked = &open[0]
-		}
-		return err
-	})
-	if err := a.Pool.SendBatch(ctx, batch).Close(); err != nil {
-		return payingOut{}, fmt.Errorf("read payout %s: %w", id, err)
-	}
-	if p.asked == nil {
-		return p, nil
-	}
-	newest, err := a.Calls.Newest(ctx, p.asked.record)
-	if newest != nil {
-		p.calls = []boundaries.RecordCall{{Record: p.asked.record, Call: *newest}}
-	}
+	p.lone, err = a.readLone(ctx, p.payout.Tenant, p.payout.Account, recordOf(p.payout))
 	return p, err
 }
 
@@ -143,43 +117,10 @@ func (a *Activities) findPayoutAtStripe(ctx context.Context, in workflows.Payout
 		}
 		return a.ReadPayout(ctx, in)
 	}
-	if err := a.payoutNotExecuted(ctx, p, call); err != nil {
+	if err := a.absent(ctx, payoutSubject(p.payout.ID), p.now, p.asked, call); err != nil {
 		return workflows.PayoutStep{}, err
 	}
 	return a.ReadPayout(ctx, in)
-}
-
-// payoutNotExecuted is notExecuted for a payout.
-func (a *Activities) payoutNotExecuted(ctx context.Context, p payingOut, call boundaries.Call) error {
-	if cause(call.Code) == causeKeyReused || call.Status == boundaries.CallAnswered {
-		return a.markPayoutUnknown(ctx, p, call)
-	}
-	provenAt := call.LastSendEnd(a.Timing.Send).Add(a.Timing.SafetyAge)
-	if p.now.Before(provenAt) {
-		return notYet("too early to count as absent", min(provenAt.Sub(p.now)+10*time.Millisecond, time.Minute), errors.New("look again"))
-	}
-	a.Log.Warn("a call to Stripe had no effect: the next generation goes",
-		"payout", p.payout.ID, "operation", call.Operation, "generation", call.Generation, "idempotency_key", call.Key)
-	return a.Calls.Absent(ctx, call.Key)
-}
-
-// markPayoutUnknown takes the command out of the queue and marks the payout for review: nothing more can be learnt by machine. Its amount stays reserved.
-func (a *Activities) markPayoutUnknown(ctx context.Context, p payingOut, call boundaries.Call) error {
-	a.Log.Error("the outcome of a command cannot be learnt: the payout is marked for review", "payout", p.payout.ID, "idempotency_key", call.Key)
-	facts := evidence(map[string]any{"record": p.asked.record, "idempotency_key": call.Key, "operation": call.Operation, "last_answer": call.Code})
-	err := pgx.BeginFunc(ctx, a.Pool, func(tx pgx.Tx) error {
-		batch := &pgx.Batch{}
-		batch.Queue(`UPDATE payonce.payouts SET review_reason = 'outcome_unknown', review_since = payonce.clock(), review_evidence = $2
-			WHERE id = $1 AND review_reason IS NULL`, p.payout.ID.UUID, facts)
-		batch.Queue(`UPDATE payonce.idempotency_records SET status = 'unknown', lease_until = NULL, next_wake_at = NULL
-			WHERE id = $1 AND status = 'in_progress'`, p.asked.record.UUID)
-		batch.Queue(`UPDATE payonce.provider_calls SET status = 'unknown' WHERE idempotency_key = $1 AND status = 'sent'`, call.Key)
-		return tx.SendBatch(ctx, batch).Close()
-	})
-	if err != nil {
-		return fmt.Errorf("mark unknown: %w", err)
-	}
-	return nil
 }
 
 // ReadPayoutAtStripe reads a payout and says when the read began.

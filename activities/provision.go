@@ -3,26 +3,20 @@ package activities
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/url"
-	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"payonce/boundaries"
 	"payonce/internal/budget"
 	"payonce/internal/paymentstore"
 	"payonce/internal/stripeapi"
-	"payonce/internal/tenants"
 	"payonce/payments"
 	"payonce/workflows"
 )
 
 // provisioning is a provision with its command, read at one time.
 type provisioning struct {
-	situation // of no payment: the tenant and the account that the provision is pinned to
+	lone
 	provision payments.Provision
-	asked     *command // nil once it has its outcome
 }
 
 // step tells the provision's workflow where it stands.
@@ -43,27 +37,7 @@ func (a *Activities) readProvision(ctx context.Context, id payments.ProvisionID)
 	} else if err != nil {
 		return provisioning{}, err
 	}
-	p.payment = payments.Payment{Tenant: p.provision.Tenant, Account: p.provision.Account}
-	batch := &pgx.Batch{}
-	tenants.QueueKeyOfAccount(batch, p.provision.Account, &p.key)
-	batch.Queue(`SELECT payonce.clock()`).QueryRow(func(row pgx.Row) error { return row.Scan(&p.now) })
-	batch.Queue(selectCommand+`WHERE r.id = $1 AND r.status IN ('in_progress', 'unknown')`, p.provision.Record.UUID).Query(func(rows pgx.Rows) error {
-		open, err := pgx.CollectRows(rows, scanCommand)
-		if err == nil && len(open) > 0 {
-			p.asked = &open[0]
-		}
-		return err
-	})
-	if err := a.Pool.SendBatch(ctx, batch).Close(); err != nil {
-		return provisioning{}, fmt.Errorf("read provision %s: %w", id, err)
-	}
-	if p.asked == nil {
-		return p, nil
-	}
-	newest, err := a.Calls.Newest(ctx, p.asked.record)
-	if newest != nil {
-		p.calls = []boundaries.RecordCall{{Record: p.asked.record, Call: *newest}}
-	}
+	p.lone, err = a.readLone(ctx, p.provision.Tenant, p.provision.Account, &p.provision.Record.UUID)
 	return p, err
 }
 
@@ -135,7 +109,7 @@ func (a *Activities) findPartyAtStripe(ctx context.Context, in workflows.Provisi
 	case ours != nil:
 		err = a.ApplyProvision(ctx, in.Provision, LearntProvision{Party: ours})
 	default:
-		err = a.provisionNotExecuted(ctx, p, call)
+		err = a.absent(ctx, provisionSubject(p.provision.ID), p.now, p.asked, call)
 	}
 	if err != nil {
 		return workflows.ProvisionStep{}, err
@@ -169,38 +143,4 @@ func (a *Activities) partyAtStripe(ctx context.Context, p provisioning, call bou
 		}
 	}
 	return ours, nil
-}
-
-// provisionNotExecuted is notExecuted for a provision.
-func (a *Activities) provisionNotExecuted(ctx context.Context, p provisioning, call boundaries.Call) error {
-	if cause(call.Code) == causeKeyReused || call.Status == boundaries.CallAnswered {
-		return a.markProvisionUnknown(ctx, p, call)
-	}
-	provenAt := call.LastSendEnd(a.Timing.Send).Add(a.Timing.SafetyAge)
-	if p.now.Before(provenAt) {
-		return notYet("too early to count as absent", min(provenAt.Sub(p.now)+10*time.Millisecond, time.Minute), errors.New("look again"))
-	}
-	a.Log.Warn("a call to Stripe had no effect: the next generation goes",
-		"provision", p.provision.ID, "operation", call.Operation, "generation", call.Generation, "idempotency_key", call.Key)
-	return a.Calls.Absent(ctx, call.Key)
-}
-
-// markProvisionUnknown takes the command out of the queue and marks the provision for review: nothing more can be learnt by machine, and nothing else is
-// made for the owner.
-func (a *Activities) markProvisionUnknown(ctx context.Context, p provisioning, call boundaries.Call) error {
-	a.Log.Error("the outcome of a command cannot be learnt: the provision is marked for review", "provision", p.provision.ID, "idempotency_key", call.Key)
-	facts := evidence(map[string]any{"record": p.asked.record, "idempotency_key": call.Key, "operation": call.Operation, "last_answer": call.Code})
-	err := pgx.BeginFunc(ctx, a.Pool, func(tx pgx.Tx) error {
-		batch := &pgx.Batch{}
-		batch.Queue(`UPDATE payonce.provisions SET review_reason = 'outcome_unknown', review_since = payonce.clock(), review_evidence = $2
-			WHERE id = $1 AND review_reason IS NULL`, p.provision.ID.UUID, facts)
-		batch.Queue(`UPDATE payonce.idempotency_records SET status = 'unknown', lease_until = NULL, next_wake_at = NULL
-			WHERE id = $1 AND status = 'in_progress'`, p.asked.record.UUID)
-		batch.Queue(`UPDATE payonce.provider_calls SET status = 'unknown' WHERE idempotency_key = $1 AND status = 'sent'`, call.Key)
-		return tx.SendBatch(ctx, batch).Close()
-	})
-	if err != nil {
-		return fmt.Errorf("mark unknown: %w", err)
-	}
-	return nil
 }
