@@ -104,11 +104,16 @@ func TestAnOffSessionDeclineKeepsTheIntentForThePayer(t *testing.T) {
 	require.Len(t, s.Books(payment.ID), 1)
 }
 
+// debit is a payment by bank debit: a test account of the scheme, which runs in a currency of its own.
+type debit struct {
+	account, scheme, currency string
+}
+
 // debited is a payment by bank debit, which stays in processing for days.
-func debited(t *testing.T, s *system.System, token string) payments.View {
+func debited(t *testing.T, s *system.System, by debit) payments.View {
 	t.Helper()
-	order := system.With(system.With(system.Order("order-1", 1000), "payment_method", token), "payment_method_types", []string{"us_bank_account"})
-	answer := s.Create("K1", order)
+	order := system.With(system.With(system.Order("order-1", 1000), "payment_method", by.account), "payment_method_types", []string{by.scheme})
+	answer := s.Create("K1", system.With(order, "currency", by.currency))
 	require.Equal(t, http.StatusCreated, answer.Status, "%s", answer.Body)
 	payment := answer.Payment(t)
 	require.Equal(t, payments.StatusProcessing, payment.Status)
@@ -120,14 +125,18 @@ func debited(t *testing.T, s *system.System, token string) payments.View {
 // refusal for an answer. What the bank says days later decides.
 func TestABankDebitIsPendingUntilTheBankSays(t *testing.T) {
 	t.Parallel()
-	for token, end := range map[string]payments.Status{
-		"pm_usBankAccount_success":           payments.StatusSucceeded,
-		"pm_usBankAccount_insufficientFunds": payments.StatusRequiresPaymentMethod,
+	for by, end := range map[debit]payments.Status{
+		{"pm_usBankAccount_success", "us_bank_account", "usd"}:           payments.StatusSucceeded,
+		{"pm_usBankAccount_insufficientFunds", "us_bank_account", "usd"}: payments.StatusRequiresPaymentMethod,
+		{"pm_sepaDebit_success_de", "sepa_debit", "eur"}:                 payments.StatusSucceeded,
+		{"pm_sepaDebit_failed_de", "sepa_debit", "eur"}:                  payments.StatusRequiresPaymentMethod,
+		{"pm_auBecsDebit_success", "au_becs_debit", "aud"}:               payments.StatusSucceeded,
+		{"pm_auBecsDebit_accountClosed", "au_becs_debit", "aud"}:         payments.StatusRequiresPaymentMethod,
 	} {
-		t.Run(string(end), func(t *testing.T) {
+		t.Run(by.account, func(t *testing.T) {
 			t.Parallel()
 			s := system.Start(t)
-			payment := debited(t, s, token)
+			payment := debited(t, s, by)
 			s.DB.AdvanceClock(t, 24*time.Hour)
 			require.Equal(t, payments.StatusProcessing, s.Payment(payment.ID).Status)
 			require.Equal(t, "reference_conflict", s.Create("K2", system.Order("order-1", 1000)).Problem(t).Code)

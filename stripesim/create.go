@@ -118,7 +118,7 @@ func readMethodTypes(p *params, in *intent) {
 		p.fail(invalidRequest("", "You may only specify one of these parameters: automatic_payment_methods, payment_method_types.", ""))
 	}
 	for _, kind := range in.PaymentMethodTypes {
-		if kind != card && kind != usBankAccount && kind != sepaDebit {
+		if kind != card && kind != usBankAccount && kind != sepaDebit && kind != becsDebit {
 			p.fail(invalidRequest("payment_intent_invalid_parameter", "The payment method type provided: "+kind+" is invalid.", "payment_method_types"))
 		}
 	}

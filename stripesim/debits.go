@@ -10,21 +10,26 @@ const (
 	card          = "card"
 	usBankAccount = "us_bank_account"
 	sepaDebit     = "sepa_debit"
+	becsDebit     = "au_becs_debit"
 )
 
 // How long a bank debit stays in processing when nobody ends it earlier. Stripe says four business days for ACH, five
-// for SEPA, fourteen at most (Stripe docs, ACH Direct Debit, SEPA Direct Debit).
+// for SEPA, fourteen at most, three for BECS (Stripe docs, ACH Direct Debit, SEPA Direct Debit, BECS Direct Debit).
 const (
 	achDelay     = 4 * 24 * time.Hour
 	sepaDelay    = 5 * 24 * time.Hour
 	sepaLateness = 14 * 24 * time.Hour
+	becsDelay    = 3 * 24 * time.Hour
 )
 
-// findDebit knows the test bank accounts of Stripe's docs: pm_usBankAccount_… and, for any country, pm_…_de, which is
-// also written pm_sepaDebit_…_de.
+// findDebit knows the test bank accounts of Stripe's docs: pm_usBankAccount_…, pm_auBecsDebit_… and, for any country,
+// pm_…_de, which is also written pm_sepaDebit_…_de.
 func findDebit(token string) (testMethod, bool) {
 	if name, found := strings.CutPrefix(token, "pm_usBankAccount_"); found {
 		return findACH(name)
+	}
+	if name, found := strings.CutPrefix(token, "pm_auBecsDebit_"); found {
+		return findBECS(name)
 	}
 	name, found := strings.CutPrefix(token, "pm_")
 	name = strings.TrimPrefix(name, "sepaDebit_")
@@ -75,6 +80,25 @@ func findSEPA(scenario, country string) (testMethod, bool) {
 	return m, true
 }
 
+func findBECS(name string) (testMethod, bool) {
+	m := testMethod{Behaviour: bounces, Kind: becsDebit, Delay: becsDelay, Country: "AU"}
+	switch name {
+	case "success":
+		m.Behaviour, m.Last4 = settles, "3456"
+	case "accountClosed":
+		m.Last4, m.Decline = "1113", debitDecline("account_closed", "The customer's bank account has been closed.")
+	case "noAccount":
+		m.Last4, m.Decline = "1116", debitDecline("no_account", "The customer's bank account could not be found.")
+	case "referToCustomer":
+		m.Last4, m.Decline = "2227", debitDecline("refer_to_customer", "The customer's bank has refused this payment: refer to the customer.")
+	case "debitNotAuthorized":
+		m.Last4, m.Decline = "3335", debitDecline("debit_not_authorized", "The customer has notified their bank that this payment was unauthorized.")
+	default:
+		return testMethod{}, false
+	}
+	return m, true
+}
+
 func debitDecline(code, message string) decline {
 	return decline{"payment_method_provider_decline", code, message}
 }
@@ -86,6 +110,8 @@ func automaticTypes(currency string) []string {
 		return []string{card, usBankAccount}
 	case "eur":
 		return []string{card, sepaDebit}
+	case "aud":
+		return []string{card, becsDebit}
 	}
 	return []string{card}
 }
@@ -93,7 +119,7 @@ func automaticTypes(currency string) []string {
 // checkTypes refuses kinds of payment methods that do not do the currency.
 func checkTypes(kinds []string, currency string) *apiError {
 	for _, kind := range kinds {
-		if kind == usBankAccount && currency != "usd" || kind == sepaDebit && currency != "eur" {
+		if kind == usBankAccount && currency != "usd" || kind == sepaDebit && currency != "eur" || kind == becsDebit && currency != "aud" {
 			return refusal("payment_intent_invalid_parameter", "The payment method type "+kind+" cannot be used with the currency "+currency+".",
 				"payment_method_types")
 		}

@@ -38,6 +38,11 @@ func TestDebitEndsByTheClockAfterItsDays(t *testing.T) {
 		"pm_failed_de":                        {"eur", 5 * day, "generic_decline"},
 		"pm_failedDelayed_at":                 {"eur", 14 * day, "generic_decline"},
 		"pm_insufficientFunds_ie":             {"eur", 5 * day, "insufficient_funds"},
+		"pm_auBecsDebit_success":              {"aud", 3 * day, nil},
+		"pm_auBecsDebit_accountClosed":        {"aud", 3 * day, "account_closed"},
+		"pm_auBecsDebit_noAccount":            {"aud", 3 * day, "no_account"},
+		"pm_auBecsDebit_referToCustomer":      {"aud", 3 * day, "refer_to_customer"},
+		"pm_auBecsDebit_debitNotAuthorized":   {"aud", 3 * day, "debit_not_authorized"},
 	} {
 		t.Run(method, func(t *testing.T) {
 			b := start(t)
@@ -96,6 +101,9 @@ func TestDebitDoesOnlyItsCurrency(t *testing.T) {
 		"currency=gbp&payment_method=pm_success_de":                "payment_method",
 		"currency=usd&payment_method_types[]=sepa_debit":           "payment_method_types",
 		"currency=eur&payment_method_types[]=us_bank_account":      "payment_method_types",
+		"currency=nzd&payment_method_types[]=au_becs_debit":        "payment_method_types",
+		"currency=usd&payment_method=pm_auBecsDebit_success":       "payment_method",
+		"currency=aud&payment_method=pm_auBecsDebit_unheardOf":     "payment_method",
 		"currency=usd&payment_method=pm_success_DE":                "payment_method",
 		"currency=usd&payment_method=pm_usBankAccount_unheardOf":   "payment_method",
 		"currency=usd&payment_method=pm_unheardOf_de&confirm=true": "payment_method",
@@ -107,6 +115,7 @@ func TestDebitDoesOnlyItsCurrency(t *testing.T) {
 	id := b.create("")
 	require.Equal(t, []any{"card", "us_bank_account"}, b.get(intents+"/"+id).json("payment_method_types"))
 	require.Equal(t, []any{"card", "sepa_debit"}, b.post(intents+"/"+id, "currency=eur", "").json("payment_method_types"))
+	require.Equal(t, []any{"card", "au_becs_debit"}, b.post(intents+"/"+id, "currency=aud", "").json("payment_method_types"))
 	require.Equal(t, []any{"card"}, b.post(intents+"/"+id, "currency=gbp", "").json("payment_method_types"))
 	require.Equal(t, http.StatusBadRequest, b.post(intents+"/"+b.create("payment_method_types[]=us_bank_account"), "currency=eur", "").status)
 }
@@ -124,4 +133,12 @@ func TestSEPADetailsAreShown(t *testing.T) {
 	require.Equal(t, "DE", read.json("payment_method.sepa_debit.country"))
 	require.Equal(t, "3000", read.json("latest_charge.payment_method_details.sepa_debit.last4"))
 	require.Regexp(t, `^py_`, read.json("latest_charge.id"))
+}
+
+func TestBECSDetailsAreShown(t *testing.T) {
+	b := start(t)
+	id := b.debit("aud", "pm_auBecsDebit_success")
+	read := b.get(intents + "/" + id + "?expand[]=latest_charge&expand[]=payment_method")
+	require.Equal(t, "000000", read.json("payment_method.au_becs_debit.bsb_number"))
+	require.Equal(t, "3456", read.json("latest_charge.payment_method_details.au_becs_debit.last4"))
 }

@@ -206,7 +206,7 @@ func methodOptions(in *intent) map[string]any {
 			options[kind] = of
 		case usBankAccount:
 			options[kind] = map[string]any{"verification_method": "automatic"}
-		case sepaDebit:
+		case sepaDebit, becsDebit:
 			options[kind] = map[string]any{}
 		}
 	}

@@ -42,7 +42,14 @@ type wireSEPA struct {
 	Last4       string `json:"last4"`
 }
 
+type wireBECS struct {
+	BSBNumber   string `json:"bsb_number"`
+	Fingerprint string `json:"fingerprint"`
+	Last4       string `json:"last4"`
+}
+
 type wireMethodDetails struct {
+	BECS *wireBECS `json:"au_becs_debit,omitempty"`
 	Card *wireCard `json:"card,omitempty"`
 	Bank *wireBank `json:"us_bank_account,omitempty"`
 	SEPA *wireSEPA `json:"sepa_debit,omitempty"`
@@ -57,6 +64,9 @@ func methodDetails(test testMethod, c *charge) wireMethodDetails {
 		return details
 	case sepaDebit:
 		details.SEPA = &wireSEPA{BankCode: "37040044", Country: test.Country, Fingerprint: "stripesim" + test.Last4, Last4: test.Last4}
+		return details
+	case becsDebit:
+		details.BECS = &wireBECS{BSBNumber: "000000", Fingerprint: "stripesim" + test.Last4, Last4: test.Last4}
 		return details
 	}
 	details.Card = cardOf(test)
@@ -94,6 +104,7 @@ func bankOf(test testMethod) *wireBank {
 type wireMethod struct {
 	ID             string            `json:"id"`
 	Object         string            `json:"object"`
+	BECS           *wireBECS         `json:"au_becs_debit,omitempty"`
 	BillingDetails wireBilling       `json:"billing_details"`
 	Card           *wireCard         `json:"card,omitempty"`
 	Bank           *wireBank         `json:"us_bank_account,omitempty"`
@@ -108,6 +119,6 @@ type wireMethod struct {
 func renderMethod(m *method) wireMethod {
 	test := m.test()
 	details := methodDetails(test, nil)
-	return wireMethod{ID: m.ID, Object: "payment_method", Card: details.Card, Bank: details.Bank, SEPA: details.SEPA, Created: m.Created,
-		Livemode: m.Livemode, Metadata: map[string]string{}, Type: test.Kind}
+	return wireMethod{ID: m.ID, Object: "payment_method", Card: details.Card, Bank: details.Bank, BECS: details.BECS, SEPA: details.SEPA,
+		Created: m.Created, Livemode: m.Livemode, Metadata: map[string]string{}, Type: test.Kind}
 }

@@ -77,7 +77,7 @@ func TestMixHasEveryPlanInTwoNoneAndThreeDecimals(t *testing.T) {
 		for _, planned := range Plans() {
 			require.Equal(t, planned.Orders, orders[planned.Plan], planned.Plan)
 			if planned.Plan == PlanDebit || planned.Plan == PlanDebitRefund {
-				require.Equal(t, map[string]bool{"usd": true, "eur": true}, currencies[planned.Plan])
+				require.Equal(t, map[string]bool{"usd": true, "eur": true, "aud": true}, currencies[planned.Plan])
 				continue
 			}
 			require.Equal(t, map[string]bool{"usd": true, "jpy": true, "kwd": true}, currencies[planned.Plan], planned.Plan)

@@ -47,7 +47,7 @@ func Plans() []PlanCount {
 // currency is that of the i-th order with the plan: two, none and three decimals in turn; a debit runs in its bank's.
 func (p Plan) currency(i int) string {
 	if p == PlanDebit || p == PlanDebitRefund {
-		return []string{"usd", "eur"}[i%2]
+		return []string{"usd", "eur", "aud"}[i%3]
 	}
 	return []string{"usd", "jpy", "kwd"}[i%3]
 }
@@ -61,6 +61,8 @@ func (p Plan) method(currency, card string) string {
 		return card
 	case currency == "eur":
 		return "pm_sepaDebit_success_de"
+	case currency == "aud":
+		return "pm_auBecsDebit_success"
 	default:
 		return "pm_usBankAccount_success"
 	}
@@ -78,10 +80,8 @@ func (p Plan) wish(currency string) map[string]any {
 	case PlanPolicyVoid:
 		return map[string]any{"capture_method": "manual", "hold_expiry": "void"}
 	case PlanDebit, PlanDebitRefund:
-		if currency == "eur" {
-			return map[string]any{"payment_method_types": []string{"sepa_debit"}}
-		}
-		return map[string]any{"payment_method_types": []string{"us_bank_account"}}
+		kind := map[string]string{"usd": "us_bank_account", "eur": "sepa_debit", "aud": "au_becs_debit"}[currency]
+		return map[string]any{"payment_method_types": []string{kind}}
 	default:
 		return nil
 	}

@@ -163,6 +163,7 @@ func (d *driver) debits() {
 	d.create("confirm=true&payment_method=pm_usBankAccount_success")
 	bounced := d.create("confirm=true&payment_method=pm_usBankAccount_accountClosed")
 	d.post(intents, "amount=2000&currency=eur&confirm=true&payment_method=pm_success_de&expand[]=latest_charge&expand[]=payment_method")
+	d.post(intents, "amount=2000&currency=aud&confirm=true&payment_method=pm_auBecsDebit_success&expand[]=latest_charge&expand[]=payment_method")
 	d.now.advance(5 * 24 * time.Hour)
 	d.get(bounced, "expand[]=latest_charge")
 	d.now.advance(3 * 24 * time.Hour) // the open authorisation expires
