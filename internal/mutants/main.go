@@ -40,7 +40,7 @@ func run(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	runner := mutant.Runner{Root: root, AtOnce: runtime.NumCPU(), Progress: os.Stdout}
+	runner := mutant.Runner{Root: root, AtOnce: 2 * runtime.NumCPU(), Progress: os.Stdout}
 	results, err := runner.Run(ctx, mutants)
 	if err != nil {
 		return err
