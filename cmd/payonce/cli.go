@@ -19,6 +19,7 @@ type cli struct {
 	Migrate   migrateCommand   `cmd:"" help:"Bring the database to this binary's schema."`
 	Doctor    doctorCommand    `cmd:"" help:"Check the invariants from outside."`
 	Payments  paymentsCommand  `cmd:"" help:"Payments that wait for a person: reviews, resolve."`
+	Events    eventsCommand    `cmd:"" help:"Stored events of Stripe: waiting, replay."`
 	Claims    claimsCommand    `cmd:"" help:"Claims: release one that nothing was done for."`
 	Accounts  accountsCommand  `cmd:"" help:"Stripe accounts: list, create, replace, resume."`
 	Tenants   tenantsCommand   `cmd:"" help:"Tenants: list, create."`
