@@ -82,7 +82,8 @@ func (s Selection) condition() (condition string, argument any, err error) {
 	case len(s.Events) == 0 && s.Payment != nil && !byTime:
 		return `e.payment = $1::uuid`, s.Payment.UUID, nil
 	case len(s.Events) == 0 && s.Payment == nil && s.From.Before(s.To) && !s.From.IsZero():
-		return `e.received_at <@ $1::tstzrange`, pgtype.Range[time.Time]{Lower: s.From, Upper: s.To, LowerType: pgtype.Inclusive, UpperType: pgtype.Exclusive, Valid: true}, nil
+		during := pgtype.Range[time.Time]{Lower: s.From, Upper: s.To, LowerType: pgtype.Inclusive, UpperType: pgtype.Exclusive, Valid: true}
+		return `e.received_at <@ $1::tstzrange`, during, nil
 	default:
 		return "", nil, ErrSelection
 	}

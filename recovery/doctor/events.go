@@ -8,7 +8,8 @@ func (e *examiner) events(ctx context.Context) error {
 	return e.judge(ctx, c, "is the worker running? Its applier takes what is due and logs why an event is put off", `
 		SELECT v.id, 'event ' || v.event_id || ' (' || v.type || ')', array_remove(ARRAY[
 			CASE WHEN v.next_try_at < $3 THEN format('was to be tried at %s', v.next_try_at) END,
-			CASE WHEN v.status = 'parked' AND greatest(v.received_at, v.replayed_at) < $3::timestamptz - $4::interval THEN format('is parked since %s', v.received_at) END,
+			CASE WHEN v.status = 'parked' AND greatest(v.received_at, v.replayed_at) < $3::timestamptz - $4::interval
+				THEN format('is parked since %s', v.received_at) END,
 			CASE WHEN v.status = 'stored' AND greatest(v.received_at, v.replayed_at) < $3::timestamptz - $5::interval AND NOT s.stopped
 				THEN format('was received at %s and is not applied', v.received_at) END,
 			CASE WHEN v.status IN ('applied', 'stale') AND v.object_kind = 'payout' AND v.tenant IS NULL THEN format('is %s and names no tenant', v.status) END,
