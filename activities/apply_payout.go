@@ -118,7 +118,10 @@ func (all *payoutApplication) apply(ctx context.Context, tx pgx.Tx, last *pgx.Ba
 		all.settled = append(all.settled, settled)
 	}
 	outside := learnt.Source == SourceEvent || learnt.Source == SourcePoll
-	all.woken = all.woken || outside && (bound || ch.after.Status != before.Status)
+	if outside && (bound || ch.after.Status != before.Status) {
+		all.woken = true
+		all.queueLastWakeOf(last, *ch.after.Record)
+	}
 	return nil
 }
 

@@ -108,7 +108,7 @@ func (all *application) queueRefundSettlement(r payments.Refund) (*boundaries.Se
 	return all.queueAnswer(all.last, *r.Record, boundaries.Answer{Code: code, Headers: headers, Body: body}, r.ProviderID, summary)
 }
 
-// queueAnswer completes a record with its answer.
+// queueAnswer completes a record with its answer. The workflow of a command whose outcome was unknown sleeps: the relay wakes it once.
 func (a *Activities) queueAnswer(batch *pgx.Batch, record payments.RecordID, answer boundaries.Answer, external string, summary map[string]any,
 ) (*boundaries.Settlement, error) {
 	sealed, err := a.Sealer.Seal(boundaries.ColumnResponseBody, answer.Body)
@@ -121,8 +121,9 @@ func (a *Activities) queueAnswer(batch *pgx.Batch, record payments.RecordID, ans
 	batch.Queue(`
 		UPDATE payonce.idempotency_records
 		SET status = 'completed', completed_at = payonce.clock(), external_resource_id = nullif($2, ''), response_code = $3,
-		    response_summary = $4, lease_until = NULL, next_wake_at = NULL, attended_until = NULL
-		WHERE id = $1 AND status IN ('in_progress', 'unknown')`, record.UUID, external, answer.Code, summary).Exec(func(tag pgconn.CommandTag) error {
+		    response_summary = $4, lease_until = NULL, attended_until = NULL,
+		    next_wake_at = CASE status WHEN 'unknown' THEN payonce.clock() + $5::interval END, wakes = CASE status WHEN 'unknown' THEN 0 ELSE wakes END
+		WHERE id = $1 AND status IN ('in_progress', 'unknown')`, record.UUID, external, answer.Code, summary, a.Timing.WakeAfter).Exec(func(tag pgconn.CommandTag) error {
 		if tag.RowsAffected() == 1 {
 			settled.Answer = &answer
 		}
@@ -136,6 +137,12 @@ func (a *Activities) queueAnswer(batch *pgx.Batch, record payments.RecordID, ans
 func (a *Activities) queueLastWake(batch *pgx.Batch, id payments.PaymentID) {
 	batch.Queue(`UPDATE payonce.idempotency_records SET next_wake_at = payonce.clock() + $2::interval, wakes = 0 WHERE payment = $1 AND number = 1`,
 		id.UUID, a.Timing.WakeAfter)
+}
+
+// queueLastWakeOf is queueLastWake for what one command has made, a refund or a payout.
+func (a *Activities) queueLastWakeOf(batch *pgx.Batch, record payments.RecordID) {
+	batch.Queue(`UPDATE payonce.idempotency_records SET next_wake_at = payonce.clock() + $2::interval, wakes = 0 WHERE id = $1 AND status = 'completed'`,
+		record.UUID, a.Timing.WakeAfter)
 }
 
 // summaryOf is what is kept of an answer for ever: ids, status, amount, decline code.

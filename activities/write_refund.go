@@ -41,6 +41,7 @@ func (all *application) writeRefund(before, after payments.Refund, isNew bool, l
 	if learnt.Source == SourceEvent || learnt.Source == SourcePoll {
 		if bound || after.Status != before.Status {
 			all.woken = append(all.woken, after.ID)
+			all.queueLastWakeOf(all.last, *after.Record)
 		}
 	}
 	return nil
