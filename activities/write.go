@@ -123,7 +123,8 @@ func (a *Activities) queueAnswer(batch *pgx.Batch, record payments.RecordID, ans
 		SET status = 'completed', completed_at = payonce.clock(), external_resource_id = nullif($2, ''), response_code = $3,
 		    response_summary = $4, lease_until = NULL, attended_until = NULL,
 		    next_wake_at = CASE status WHEN 'unknown' THEN payonce.clock() + $5::interval END, wakes = CASE status WHEN 'unknown' THEN 0 ELSE wakes END
-		WHERE id = $1 AND status IN ('in_progress', 'unknown')`, record.UUID, external, answer.Code, summary, a.Timing.WakeAfter).Exec(func(tag pgconn.CommandTag) error {
+		WHERE id = $1 AND status IN ('in_progress', 'unknown')`,
+		record.UUID, external, answer.Code, summary, a.Timing.WakeAfter).Exec(func(tag pgconn.CommandTag) error {
 		if tag.RowsAffected() == 1 {
 			settled.Answer = &answer
 		}
