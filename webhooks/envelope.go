@@ -168,12 +168,13 @@ func (r reader) mode() (live, given bool, err error) {
 
 // time reads a time in whole seconds; zero when it is none.
 func (r reader) time() (time.Time, error) {
+	const endOfTime = 253402300799 // the last second of the year 9999: later ones no column holds
 	value, err := r.ReadValue()
 	if err != nil {
 		return time.Time{}, err
 	}
 	seconds, err := strconv.ParseInt(string(value), 10, 64)
-	if err != nil || seconds <= 0 {
+	if err != nil || seconds <= 0 || seconds > endOfTime {
 		return time.Time{}, nil //nolint:nilerr // another shape: left empty
 	}
 	return time.Unix(seconds, 0).UTC(), nil

@@ -46,7 +46,7 @@ func plainly(body []byte) (read envelope, refused bool) {
 	}
 	read.Livemode = *mode
 	var seconds int64
-	if json.Unmarshal(event["created"], &seconds) == nil && seconds > 0 {
+	if json.Unmarshal(event["created"], &seconds) == nil && seconds > 0 && seconds <= 253402300799 {
 		read.Created = time.Unix(seconds, 0).UTC()
 	}
 	return read, false

@@ -344,6 +344,7 @@ func TestAnOddEnvelopeIsReadAsFarAsItGoes(t *testing.T) {
 		"intent is null":        {head + `,"data":{"object":{"object":"charge","payment_intent":null}}}`, ""},
 		"intent has NUL":        {head + `,"data":{"object":{"object":"charge","payment_intent":"\u0000"}}}`, ""},
 		"created is a fraction": {head + `,"created":1.5}`, ""},
+		"created is no time":    {head + `,"created":9000000000000000000}`, ""},
 		"created is a string":   {head + `,"created":"yesterday"}`, ""},
 		"version is a number":   {head + `,"api_version":1}`, ""},
 	} {

@@ -30,6 +30,9 @@ type Event struct {
 	Payout  *Payout
 }
 
+// endOfTime is the last second of the year 9999: later ones no column holds.
+const endOfTime = 253402300799
+
 // ParseEvent reads the bytes of an event of any API version. account is the one that the event was verified for.
 func ParseEvent(body []byte, account payments.Account) (Event, error) {
 	var envelope struct {
@@ -43,6 +46,9 @@ func ParseEvent(body []byte, account payments.Account) (Event, error) {
 	}
 	if err := json.Unmarshal(body, &envelope); err != nil {
 		return Event{}, fmt.Errorf("event envelope: %w", err)
+	}
+	if envelope.Created < 0 || envelope.Created > endOfTime {
+		return Event{}, fmt.Errorf("event envelope: created at %d is no time", envelope.Created)
 	}
 	var object struct {
 		ID       string            `json:"id"`

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"payonce/internal/stripeapi"
+	"payonce/payments"
 )
 
 func TestAnEventCarriesItsObject(t *testing.T) {
@@ -40,4 +41,11 @@ func TestAnObjectOfAnotherVersionThatCannotBeDecodedIsStillNamed(t *testing.T) {
 	require.Equal(t, "dp_1", event.Object)
 	require.Equal(t, "pi_1", event.IntentID)
 	require.Nil(t, event.Dispute)
+}
+
+func TestAnEventOfNoTimeIsUnreadable(t *testing.T) {
+	for _, created := range []string{"-1", "253402300800", "9000000000000000000"} {
+		_, err := stripeapi.ParseEvent([]byte(`{"id":"evt_1","created":`+created+`,"data":{"object":{"id":"ch_1","object":"charge"}}}`), payments.Account{})
+		require.ErrorContains(t, err, created)
+	}
 }
