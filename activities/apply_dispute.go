@@ -18,7 +18,7 @@ import (
 type LearntDispute struct {
 	Source      Source
 	Dispute     *stripeapi.Dispute
-	BegunAt     time.Time // payonce.clock() when the read began; zero for an event's snapshot, whose status counts only when it is decided
+	BegunAt     time.Time // payonce.clock() when the read began; zero for an event's snapshot: its status counts only when it is decided, its money never
 	EffectiveAt time.Time
 	Event       *uuid.UUID // the stored event, to be marked in the same commit
 }

@@ -11,6 +11,9 @@ import (
 	"payonce/payments"
 )
 
+// Fits tells whether the intent is the payment's: the one that it is bound to, or one that it may be bound to.
+func Fits(p payments.Payment, intent stripeapi.Intent) bool { return misfit(p, &intent) == "" }
+
 // misfit says why an intent does not belong to the payment, or nothing. An object is bound once, by id; before that it may be adopted by its metadata
 // only if account, mode, currency, authorised amount and capture method equal the frozen request.
 func misfit(p payments.Payment, intent *stripeapi.Intent) string {

@@ -16,9 +16,11 @@ import (
 func (ch *change) decideDispute(s situation, d *payments.Dispute, isNew bool, learnt LearntDispute) {
 	said, before := *learnt.Dispute, *d
 	d.Transactions = slices.Clone(before.Transactions)
-	d.Money.Amount, d.Reason = said.Money.Amount, said.Reason
-	if d.DueBy = nil; !said.DueBy.IsZero() {
-		d.DueBy = &said.DueBy
+	if isNew || !learnt.BegunAt.IsZero() {
+		d.Money.Amount, d.Reason = said.Money.Amount, said.Reason
+		if d.DueBy = nil; !said.DueBy.IsZero() {
+			d.DueBy = &said.DueBy
+		}
 	}
 	moved := ch.bookDispute(s, d, learnt)
 	if isNew {
@@ -65,10 +67,10 @@ func (ch *change) disputeTurns(d *payments.Dispute, to payments.DisputeStatus) {
 	}
 }
 
-// bookDispute books the balance transactions that are new; they are true in any snapshot. It answers whether there was one.
+// bookDispute books the balance transactions that are new, from a read: an event's snapshot moves no money. It answers whether there was one.
 func (ch *change) bookDispute(s situation, d *payments.Dispute, learnt LearntDispute) (moved bool) {
 	for _, t := range learnt.Dispute.Transactions {
-		if slices.Contains(d.Transactions, t.ID) {
+		if slices.Contains(d.Transactions, t.ID) || learnt.BegunAt.IsZero() {
 			continue
 		}
 		amount, told := disputedBy(t, *learnt.Dispute)

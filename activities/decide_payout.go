@@ -42,6 +42,9 @@ func decidePayout(before payments.Payout, learnt LearntPayout, now time.Time) pa
 	return ch
 }
 
+// FitsPayout tells whether an object of Stripe's belongs to the payout.
+func FitsPayout(p payments.Payout, said stripeapi.Payout) bool { return payoutMisfit(p, said) == "" }
+
 // payoutMisfit says why an object of Stripe's does not belong to the payout, or nothing. It is bound once, by id.
 func payoutMisfit(p payments.Payout, said stripeapi.Payout) string {
 	switch {
@@ -66,13 +69,12 @@ func (ch *payoutChange) follow(learnt LearntPayout, said stripeapi.Payout) {
 			p.Review = nil // now it is known
 		}
 	}
-	p.Automatic = said.Automatic
-	if !said.ArrivalDate.IsZero() {
-		p.ArrivalDate = &said.ArrivalDate
-	}
 	to := payments.PayoutStatus(said.Status)
 	if fresh := !learnt.BegunAt.IsZero() && (p.ReadBegunAt == nil || !learnt.BegunAt.Before(*p.ReadBegunAt)); fresh {
-		p.ReadBegunAt = &learnt.BegunAt
+		p.ReadBegunAt, p.Automatic = &learnt.BegunAt, said.Automatic
+		if !said.ArrivalDate.IsZero() {
+			p.ArrivalDate = &said.ArrivalDate
+		}
 		ch.move(to)
 	} else if to.CameBack() {
 		ch.move(to)

@@ -69,7 +69,7 @@ func (ch *change) moveRefund(r *payments.Refund, to payments.RefundStatus) {
 
 // bookRefund posts the money that moved, and that it came back: what happened at Stripe, whichever of it we saw.
 func (ch *change) bookRefund(s situation, r *payments.Refund, learnt LearntRefund, said stripeapi.Refund) {
-	moved := r.Status == payments.RefundSucceeded || said.BalanceTransaction != ""
+	moved := r.Status == payments.RefundSucceeded || said.BalanceTransaction != "" && !learnt.BegunAt.IsZero()
 	fact := ledger.Refund{
 		Tenant: s.payment.Tenant, Payment: s.payment.ID, Refund: r.ID.UUID, Currency: r.Money.Currency, Amount: r.Money.Amount,
 		From: r.TakenFrom, Source: string(learnt.Source), EffectiveAt: learnt.EffectiveAt,

@@ -47,6 +47,10 @@ func inFull(p payments.Payment) []string {
 	return nil
 }
 
+// RefusedRead tells whether err is Stripe's definite refusal to show an object, as when there is none of that id: no retry changes it. An account that
+// Stripe refuses altogether is another thing.
+func RefusedRead(err error) bool { return err != nil && causeOf(err) == causeRefused }
+
 // refusedAccount stops the account when err says that Stripe refuses its key; it returns err.
 func (a *Activities) refusedAccount(ctx context.Context, account payments.Account, err error) error {
 	if err == nil || causeOf(err) != causeAccountStopped {

@@ -3,10 +3,12 @@ package api_test
 import (
 	"encoding/json"
 	"net/http"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"payonce/internal/app"
 	"payonce/internal/testkit/system"
 	"payonce/payments"
 	"payonce/stripesim/control"
@@ -105,9 +107,10 @@ func (s *scene) otherContentUnderTheReference() {
 	s.headers["Idempotency-Key"] = key()
 }
 
-// heldElsewhere asks for all of a hold about which somebody else decides, in a system of its own that no event reaches.
+// heldElsewhere asks for all of a hold about which somebody else decides, in a system of its own that no event reaches and that asks Stripe
+// for nothing by itself.
 func (s *scene) heldElsewhere() string {
-	s.system = system.Start(s.t)
+	s.system = system.Start(s.t, func(c *app.Config) { c.Timing.PollAfter, c.Timing.PollMaximum = 24*time.Hour, 48*time.Hour })
 	s.base()
 	hold := s.pay(held("usd", 1000))
 	s.about(hold.ID)

@@ -77,12 +77,16 @@ func (a *Applier) Apply(ctx context.Context) (int, error) {
 	return len(due), group.Wait()
 }
 
-// settlePart settles events of one intent; when that fails, each by itself, so that one which cannot be settled holds up no other.
+// settlePart settles events of one intent; when that fails, each by itself, so that one which cannot be settled holds up no other. One about something that
+// Stripe says it does not have is tried again until ParkedMaximum, and then left to a person.
 func (a *Applier) settlePart(ctx context.Context, part []namedEvent) error {
 	err := a.settle(ctx, part)
 	switch {
 	case err == nil:
 		return nil
+	case len(part) == 1 && activities.RefusedRead(err) && part[0].Age > a.Timing.ParkedMaximum:
+		a.Log.Error("Stripe does not show what an event is about: quarantined", "event", part[0].EventID, "type", part[0].Type, "error", err)
+		return a.close(ctx, part[0].storedEvent, eventQuarantined, "Stripe does not show what it is about: "+err.Error())
 	case len(part) == 1:
 		return a.putOff(ctx, part[0].storedEvent, err)
 	}

@@ -213,7 +213,7 @@ const (
 func (e namedEvent) repeats(p payments.Payment) repeat {
 	intent := e.said.Intent
 	switch {
-	case p.IntentID != e.said.IntentID:
+	case p.IntentID != e.said.IntentID, e.illegible():
 		return noRepeat
 	case e.Type == "payment_intent.created":
 		return staleRepeat // the payment is bound to it: there is nothing that it could say
@@ -239,11 +239,10 @@ func (e namedEvent) learnt(ctx context.Context, reader *intentReader, payment pa
 	created := e.Type == "payment_intent.created"
 	intent := e.said.Intent
 	switch {
-	case intent != nil && intent.AmountReceived > 0 && intent.LatestCharge == "":
-		// As versions before 2022-11-15 write it (https://docs.stripe.com/changelog): the charge, which names the posting, is read.
+	case e.illegible(), intent != nil && (surplus || intent.Status.Absorbing() && !saysAllOf(payment, *intent)):
 		err := reader.into(ctx, &learnt)
 		return learnt, err
-	case intent != nil && (intent.Status.Absorbing() || surplus || payment.IntentID == "" && created):
+	case intent != nil && (intent.Status.Absorbing() || payment.IntentID == "" && created && activities.Fits(payment, *intent)):
 		learnt.Intent = intent
 	case created || ended:
 		learnt.Implied = impliesMoney(e.Type) && took
@@ -252,6 +251,18 @@ func (e namedEvent) learnt(ctx context.Context, reader *intentReader, payment pa
 		return learnt, err
 	}
 	return learnt, nil
+}
+
+// illegible tells whether the event is about an intent that its API version wrote in a way that we cannot read: it says only that there is something to read.
+func (e namedEvent) illegible() bool { return e.said.Kind == "payment_intent" && e.said.Intent == nil }
+
+// saysAllOf tells whether a snapshot of an intent that is over says by itself what there is to know: it is the payment's own, holds nothing, and took nothing or
+// just what the payment is of. Whatever else took money is believed of a read alone; so is a charge that goes unnamed, as versions before 2022-11-15 write
+// it (https://docs.stripe.com/changelog): it names the posting.
+func saysAllOf(p payments.Payment, intent stripeapi.Intent) bool {
+	took := intent.AmountReceived
+	all := took == p.Money.Amount && p.CaptureMethod == payments.CaptureAutomatic && intent.LatestCharge != ""
+	return activities.Fits(p, intent) && intent.AmountCapturable == 0 && (took == 0 || all)
 }
 
 // intentReader reads an intent at Stripe at most once.

@@ -16,8 +16,8 @@ import (
 // tellsOfDisputes tells whether the event is about money that the payer's bank asks for.
 func (e namedEvent) tellsOfDisputes() bool { return e.said.Kind == "dispute" }
 
-// settleDisputes brings events about disputes to their payment. What they say of a dispute that is decided, or that we hold in that status, is applied from
-// the event; for anything else the dispute is read at Stripe, once for all of its events: a snapshot may be old.
+// settleDisputes brings events about disputes to their payment. What they say of a dispute whose money we hold, and that is decided or in the status that we
+// hold, is applied from the event; for anything else the dispute is read at Stripe, once for all of its events: a snapshot may be old.
 func (a *Applier) settleDisputes(ctx context.Context, events []namedEvent, payment payments.Payment) error {
 	var held []payments.Dispute
 	batch := &pgx.Batch{}
@@ -45,13 +45,20 @@ func (a *Applier) settleDisputes(ctx context.Context, events []namedEvent, payme
 	return a.Activities.ApplyDisputes(ctx, payment.ID, facts...)
 }
 
-// saysWhatIsHeld tells whether the event needs no read: its dispute is decided, or is held in the status that it says, with all its money.
+// saysWhatIsHeld tells whether the event needs no read: all its money is held, and its dispute is decided, or is held in the status that it says.
 func (e *namedEvent) saysWhatIsHeld(held []payments.Dispute) bool {
 	said := e.said.Dispute
 	if said == nil {
 		return false
 	}
-	return payments.DisputeStatus(said.Status).Terminal() || slices.ContainsFunc(held, func(d payments.Dispute) bool {
-		return d.ProviderID == said.ID && string(d.Status) == string(said.Status)
-	})
+	at := slices.IndexFunc(held, func(d payments.Dispute) bool { return d.ProviderID == said.ID })
+	if at < 0 || held[at].Money != said.Money {
+		return false
+	}
+	for _, t := range said.Transactions {
+		if !slices.Contains(held[at].Transactions, t.ID) {
+			return false
+		}
+	}
+	return payments.DisputeStatus(said.Status).Terminal() || string(held[at].Status) == string(said.Status)
 }

@@ -14,7 +14,7 @@ import (
 const kindPayout = "payout"
 
 // settlePayouts brings the events of one payout of Stripe's to ours. What they say of one that we hold in that status is applied from the event, and so is
-// its end; for anything else it is read at Stripe, once for all of them.
+// its end, when it fits; for anything else it is read at Stripe, once for all of them.
 func (a *Applier) settlePayouts(ctx context.Context, events []namedEvent) error {
 	account, id := events[0].account(), events[0].said.Object
 	held, err := paymentstore.PayoutAtStripe(ctx, a.Pool, account, id)
@@ -36,7 +36,9 @@ func (a *Applier) settlePayouts(ctx context.Context, events []namedEvent) error 
 	var read *activities.LearntPayout
 	for i := range events {
 		event := events[i]
-		if said := event.said.Payout; known && said != nil && (string(said.Status) == string(held.Status) || payments.PayoutStatus(said.Status).CameBack()) {
+		said := event.said.Payout
+		ours := known && said != nil && activities.FitsPayout(held, *said)
+		if ours && (string(said.Status) == string(held.Status) || payments.PayoutStatus(said.Status).CameBack()) {
 			facts[i] = activities.LearntPayout{Payout: said, EffectiveAt: event.said.Created}
 		} else {
 			if read == nil {

@@ -63,7 +63,7 @@ func (e namedEvent) hints(payment payments.Payment, held []payments.Refund) bool
 	}
 	said := e.said.Refund
 	return said == nil || !slices.ContainsFunc(held, func(r payments.Refund) bool {
-		return r.ProviderID == said.ID && string(r.Status) == string(said.Status)
+		return r.ProviderID == said.ID && string(r.Status) == string(said.Status) && (r.Moved || said.BalanceTransaction == "")
 	})
 }
 

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/stripe/stripe-go/v76"
-
 	"payonce/payments"
 )
 
@@ -21,8 +19,8 @@ type Event struct {
 	IntentID string // the PaymentIntent that the object is or names; empty for other objects
 	Payment  string // our metadata on the object, if any
 
-	// The object, when it is one of these, as the event's API version wrote it. Nil also when that version's writing cannot be decoded, but of an intent,
-	// where that is an error: an event is a hint, and the object is read.
+	// The object, when it is one of these, as the event's API version wrote it. Nil also when that version's writing cannot be decoded: an event is a hint,
+	// and the object is read.
 	Intent  *Intent
 	Charge  *Charge
 	Refund  *Refund
@@ -65,12 +63,7 @@ func ParseEvent(body []byte, account payments.Account) (Event, error) {
 	}
 	switch object.Kind {
 	case "payment_intent":
-		decoded := &stripe.PaymentIntent{}
-		if err := json.Unmarshal(envelope.Data.Object, decoded); err != nil {
-			return Event{}, fmt.Errorf("event payment intent: %w", err)
-		}
-		intent := intentOf(decoded, account)
-		event.IntentID, event.Intent = intent.ID, &intent
+		event.IntentID, event.Intent = object.ID, decodedAs(envelope.Data.Object, account, intentOf)
 	case "charge":
 		event.Charge = decodedAs(envelope.Data.Object, account, chargeOf)
 	case "refund":
