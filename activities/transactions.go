@@ -14,22 +14,31 @@ import (
 // nothing, when the account is stopped or its calls are used up.
 func (a *Activities) TransactionsAtStripe(ctx context.Context, account payments.Account, which stripeapi.Transactions,
 ) (stripeapi.TransactionPage, bool, error) {
+	return listed(ctx, a, account, budget.ListTransactions, func(ctx context.Context, credentials stripeapi.Credentials) (stripeapi.TransactionPage, error) {
+		return a.Stripe.ListTransactions(ctx, credentials, which)
+	})
+}
+
+// listed lists a page for what waits longest. It answers false, and nothing, when the account is stopped or its calls are used up.
+func listed[Page any](ctx context.Context, a *Activities, account payments.Account, endpoint budget.Endpoint,
+	list func(context.Context, stripeapi.Credentials) (Page, error),
+) (page Page, goes bool, err error) {
 	credentials, err := a.credentials(ctx, account)
 	if errors.Is(err, tenants.ErrAccountStopped) {
-		return stripeapi.TransactionPage{}, false, nil
+		return page, false, nil
 	}
 	if err != nil {
-		return stripeapi.TransactionPage{}, false, err
+		return page, false, err
 	}
-	err = a.mayRead(ctx, account, budget.ListTransactions, budget.Backlog)
+	err = a.mayRead(ctx, account, endpoint, budget.Backlog)
 	if errors.Is(err, errLimited) {
-		return stripeapi.TransactionPage{}, false, nil
+		return page, false, nil
 	}
 	if err != nil {
-		return stripeapi.TransactionPage{}, false, err
+		return page, false, err
 	}
 	listing, cancel := context.WithTimeout(ctx, a.Timing.Send)
 	defer cancel()
-	page, err := a.Stripe.ListTransactions(listing, credentials, which)
+	page, err = list(listing, credentials)
 	return page, err == nil, a.refusedAccount(ctx, account, err)
 }

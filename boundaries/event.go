@@ -3,6 +3,7 @@ package boundaries
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -49,6 +50,17 @@ type Event struct {
 	Body       []byte // the raw bytes, as they were verified
 	Source     EventSource
 	Ignored    string // why it is not consumed; empty: it is stored to be applied
+}
+
+// EventIsConsumed tells whether events of the type are applied. Others that are delivered are stored as ignored, so that nothing that was acknowledged is
+// out of sight.
+func EventIsConsumed(eventType string) bool {
+	for _, family := range []string{"payment_intent.", "charge.", "refund.", "payout."} {
+		if strings.HasPrefix(eventType, family) {
+			return true
+		}
+	}
+	return false
 }
 
 // rowQuerier is a pool, a connection or a transaction.

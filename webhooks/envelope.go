@@ -189,13 +189,3 @@ func (r reader) end() error {
 	return errors.Join(errors.New("something follows"), err)
 }
 
-// consumed tells whether events of the type are applied. The others are stored as ignored, so that nothing that was
-// acknowledged is out of sight.
-func consumed(eventType string) bool {
-	for _, family := range []string{"payment_intent.", "charge.", "refund.", "payout."} {
-		if strings.HasPrefix(eventType, family) {
-			return true
-		}
-	}
-	return false
-}

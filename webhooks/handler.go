@@ -199,7 +199,7 @@ func (h *Handler) judge(signer tenants.WebhookSecret, event envelope) (account p
 	switch {
 	case known.has(account) && !known.speaks(signer, account):
 		return signer.Account, IgnoredSigner
-	case known.has(account) && consumed(event.Type):
+	case known.has(account) && boundaries.EventIsConsumed(event.Type):
 		return account, ""
 	case known.has(account):
 		return account, IgnoredType

@@ -12,11 +12,14 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/api/temporalproto"
+	"go.temporal.io/sdk/client"
 
 	"payonce/boundaries"
 	"payonce/internal/testkit/system"
 	"payonce/payments"
 	"payonce/stripesim/control"
+	"payonce/worker"
+	"payonce/workflows"
 )
 
 // stage is where a workflow may be when the code under it is replaced.
@@ -57,6 +60,7 @@ func stages() []stage {
 		{name: "payout_paid", lead: paysOut("paid"), status: payments.StatusSucceeded, workflow: ofThePayout},
 		{name: "provision_linked", lead: provisions(), status: payments.StatusSucceeded, workflow: ofTheProvision},
 		{name: "provision_retried", lead: provisions(control.FaultAnswerLost), status: payments.StatusSucceeded, workflow: ofTheProvision},
+		{name: "backfilled", lead: backfills, status: payments.StatusSucceeded, workflow: ofTheBackfill},
 		{name: "payout_failed", lead: paysOut("in_transit", "failed"), status: payments.StatusSucceeded, workflow: ofThePayout},
 	}
 }
@@ -195,6 +199,19 @@ func ofTheProvision(t *testing.T, s *system.System, _ payments.PaymentID) string
 	var record payments.RecordID
 	require.NoError(t, s.Owner.QueryRow(t.Context(), `SELECT record FROM payonce.provisions`).Scan(&record.UUID))
 	return boundaries.ProvisionWorkflowID(record)
+}
+
+// backfills has Stripe's list of events gone through once.
+func backfills(t *testing.T, s *system.System, _ payments.View) {
+	t.Helper()
+	started, err := s.App.Temporal.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: ofTheBackfill(t, s, payments.PaymentID{}), TaskQueue: s.Config.TaskQueue},
+		workflows.NameBackfill, workflows.BackfillInput{Version: 1, Act: time.Minute, Heartbeat: time.Minute})
+	require.NoError(t, err)
+	require.NoError(t, started.Get(t.Context(), nil))
+}
+
+func ofTheBackfill(_ *testing.T, s *system.System, _ payments.PaymentID) string {
+	return worker.Schedule{TaskQueue: s.Config.TaskQueue}.ID()
 }
 
 func cancels(t *testing.T, s *system.System, payment payments.View) {

@@ -21,6 +21,7 @@ func Register(registry worker.Registry, acts *activities.Activities) {
 	registry.RegisterWorkflowWithOptions(workflows.Refund, workflow.RegisterOptions{Name: workflows.NameRefund})
 	registry.RegisterWorkflowWithOptions(workflows.Payout, workflow.RegisterOptions{Name: workflows.NamePayout})
 	registry.RegisterWorkflowWithOptions(workflows.Provision, workflow.RegisterOptions{Name: workflows.NameProvision})
+	registry.RegisterWorkflowWithOptions(workflows.Backfill, workflow.RegisterOptions{Name: workflows.NameBackfill})
 	for name, act := range map[string]any{
 		workflows.NameCreateIntent: acts.CreateIntent,
 		workflows.NameConfirm:      acts.ConfirmIntent,
@@ -34,6 +35,8 @@ func Register(registry worker.Registry, acts *activities.Activities) {
 
 		workflows.NameCreateProvision: acts.CreateProvision,
 		workflows.NameReadProvision:   acts.ReadProvision,
+
+		workflows.NameBackfillEvents: acts.Backfill,
 	} {
 		registry.RegisterActivityWithOptions(act, activity.RegisterOptions{Name: name})
 	}

@@ -34,9 +34,9 @@ func TestRegisteredNamesArePinned(t *testing.T) {
 	worker.Register(&registered, &activities.Activities{})
 	sort.Strings(registered.registered)
 	require.Equal(t, []string{
-		"activity CancelIntent", "activity CaptureIntent", "activity ConfirmIntent", "activity CreateIntent", "activity CreatePayout",
+		"activity BackfillEvents", "activity CancelIntent", "activity CaptureIntent", "activity ConfirmIntent", "activity CreateIntent", "activity CreatePayout",
 		"activity CreateProvision", "activity CreateRefund",
 		"activity ReadPayment", "activity ReadPayout", "activity ReadProvision", "activity ReadRefund",
-		"workflow Payment", "workflow Payout", "workflow Provision", "workflow Refund",
+		"workflow Backfill", "workflow Payment", "workflow Payout", "workflow Provision", "workflow Refund",
 	}, registered.registered)
 }

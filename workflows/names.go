@@ -19,6 +19,9 @@ const (
 	NameProvision       = "Provision"
 	NameCreateProvision = "CreateProvision"
 	NameReadProvision   = "ReadProvision"
+
+	NameBackfill       = "Backfill"
+	NameBackfillEvents = "BackfillEvents"
 )
 
 // TaskQueue is the default task queue of payments.

@@ -20,6 +20,8 @@ import (
 type eventsCommand struct {
 	Waiting eventsWaitingCommand `cmd:"" help:"List the stored events of Stripe that are not settled, or were quarantined, the oldest first."`
 	Replay  eventsReplayCommand  `cmd:"" help:"Apply stored events again: what is already applied is suppressed."`
+
+	Backfill eventsBackfillCommand `cmd:"" help:"Store what Stripe lists of the last 30 days and never delivered. The worker does so by itself every five minutes."`
 }
 
 type eventsWaitingCommand struct {

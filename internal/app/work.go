@@ -26,6 +26,9 @@ func (a *App) Work(ctx context.Context, eager bool) error {
 	state := &temporal{log: a.Log, address: a.Config.TemporalAddress, now: clock.Wall}
 	group.Go(func() error { return a.runWorker(running, state, eager) })
 	group.Go(func() error { return a.Dispatcher.Run(running) })
+	if a.Config.Timing.BackfillEvery > 0 {
+		group.Go(func() error { return a.schedule(running) })
+	}
 	for _, loop := range a.loops(state) {
 		group.Go(func() error { return loop.Run(running) })
 	}
@@ -50,6 +53,25 @@ func (a *App) runWorker(ctx context.Context, state *temporal, eager bool) error 
 		if ctx.Err() == nil {
 			state.note(err)
 		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(connectAgain):
+		}
+	}
+}
+
+// schedule has Temporal start the backfill of events now and then, as soon as Temporal answers.
+func (a *App) schedule(ctx context.Context) error {
+	backfill := worker.Schedule{
+		TaskQueue: a.Config.TaskQueue, Every: a.Config.Timing.BackfillEvery, Act: a.Config.Timing.BackfillAct, Heartbeat: a.Config.Timing.WorkflowTask,
+	}
+	for {
+		err := backfill.Ensure(ctx, a.Temporal)
+		if err == nil || ctx.Err() != nil {
+			return nil
+		}
+		a.Log.Debug("the backfill of events is not scheduled yet", "error", err)
 		select {
 		case <-ctx.Done():
 			return nil

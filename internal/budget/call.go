@@ -19,6 +19,7 @@ const (
 
 	ReadDispute      Endpoint = "read dispute"
 	ListTransactions Endpoint = "transactions"
+	ListEvents       Endpoint = "events"
 
 	CreatePayout Endpoint = "payout"
 	ReadPayout   Endpoint = "read payout"

@@ -10,14 +10,15 @@ import (
 
 // Event is what the applier needs of a stored event. The envelope's other members differ between API versions and are not read.
 type Event struct {
-	ID       string
-	Type     string
-	Created  time.Time
-	Livemode bool
-	Kind     string // data.object.object
-	Object   string // data.object.id
-	IntentID string // the PaymentIntent that the object is or names; empty for other objects
-	Payment  string // our metadata on the object, if any
+	ID         string
+	Type       string
+	APIVersion string // that wrote it; empty when not given
+	Created    time.Time
+	Livemode   bool
+	Kind       string // data.object.object
+	Object     string // data.object.id
+	IntentID   string // the PaymentIntent that the object is or names; empty for other objects
+	Payment    string // our metadata on the object, if any
 
 	// The object, when it is one of these, as the event's API version wrote it. Nil also when that version's writing cannot be decoded: an event is a hint,
 	// and the object is read.
@@ -34,11 +35,12 @@ const endOfTime = 253402300799
 // ParseEvent reads the bytes of an event of any API version. account is the one that the event was verified for.
 func ParseEvent(body []byte, account payments.Account) (Event, error) {
 	var envelope struct {
-		ID       string `json:"id"`
-		Type     string `json:"type"`
-		Created  int64  `json:"created"`
-		Livemode bool   `json:"livemode"`
-		Data     struct {
+		ID         string `json:"id"`
+		Type       string `json:"type"`
+		APIVersion string `json:"api_version"`
+		Created    int64  `json:"created"`
+		Livemode   bool   `json:"livemode"`
+		Data       struct {
 			Object json.RawMessage `json:"object"`
 		} `json:"data"`
 	}
@@ -58,7 +60,7 @@ func ParseEvent(body []byte, account payments.Account) (Event, error) {
 		return Event{}, fmt.Errorf("event object: %w", err)
 	}
 	event := Event{
-		ID: envelope.ID, Type: envelope.Type, Created: time.Unix(envelope.Created, 0).UTC(), Livemode: envelope.Livemode,
+		ID: envelope.ID, Type: envelope.Type, APIVersion: envelope.APIVersion, Created: time.Unix(envelope.Created, 0).UTC(), Livemode: envelope.Livemode,
 		Kind: object.Kind, Object: object.ID, IntentID: idOf(object.Intent), Payment: object.Metadata[payments.MetadataPayment],
 	}
 	switch object.Kind {

@@ -55,6 +55,8 @@ type Timing struct {
 	PollAfter     time.Duration // first poll of an open payment, then with back-off
 	PollMaximum   time.Duration
 	SweepEvery    time.Duration
+	BackfillEvery time.Duration // how often Stripe's list of events is gone through for what no delivery brought; 0: never
+	BackfillAct   time.Duration // start-to-close of one act of that
 	FeesEvery     time.Duration // how often the fees of what is new at Stripe are booked
 	FeesLag       time.Duration // a balance transaction is looked at when it is this old: Stripe may list them out of order
 	FeesWait      time.Duration // one that names a payment which is not here is somebody else's when it is this old
@@ -93,6 +95,7 @@ func Production() Timing {
 		WakeAfter: 2 * time.Second, WakeMaximum: time.Minute, LoopEvery: 250 * time.Millisecond,
 		ParkedEvery: 5 * time.Second, ParkedMaximum: time.Hour, EventLease: time.Minute, Gather: 20 * time.Millisecond,
 		PollAfter: time.Minute, PollMaximum: time.Hour, SweepEvery: time.Minute,
+		BackfillEvery: 5 * time.Minute, BackfillAct: 10 * time.Minute,
 		FeesEvery: 10 * time.Second, FeesLag: 5 * time.Second, FeesWait: time.Minute,
 		WorkflowTask: 5 * time.Second, ShutdownGrace: 30 * time.Second,
 
@@ -114,6 +117,7 @@ func Quick() Timing {
 	t.WakeAfter, t.WakeMaximum, t.LoopEvery = time.Second, 5*time.Second, 100*time.Millisecond
 	t.ParkedEvery, t.EventLease = 500*time.Millisecond, 5*time.Second
 	t.PollAfter, t.PollMaximum = 2*time.Second, 10*time.Second
+	t.BackfillEvery = 0 // tests drop events to see what else tells of them; those about the backfill ask for it
 	t.FeesEvery, t.FeesLag = 365*24*time.Hour, 200*time.Millisecond // tests count journals; those about fees shrink it further
 	t.WorkflowTask, t.ShutdownGrace = 2*time.Second, 5*time.Second
 	t.Deliver, t.DeliverRetry, t.DeliverMaximum = 2*time.Second, 200*time.Millisecond, 2*time.Second

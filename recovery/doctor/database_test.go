@@ -111,6 +111,8 @@ func illnesses() []illness {
 			UPDATE payonce.provider_events SET status = 'parked', settled_at = NULL, next_try_at = payonce.clock(), received_at = payonce.clock() - interval '2 days'`)},
 		{name: "an unsettled event in a settled system", check: "events", sees: "the system is settled", plant: sql(`
 			UPDATE payonce.provider_events SET status = 'stored', settled_at = NULL, next_try_at = payonce.clock()`)},
+		{name: "a list of Stripe's events that nobody goes through", check: "listed", sees: "was gone through until", running: true, plant: sql(`
+			UPDATE payonce.event_cursors SET seen_until = payonce.clock() - interval '2 hours'`)},
 		{name: "an applied event without a payment", check: "events", sees: "names no payment", plant: sql(`UPDATE payonce.provider_events SET payment = NULL`)},
 		{name: "an overdue message", check: "messages", sees: "was to be tried", running: true, plant: of(paid, `
 			UPDATE payonce.notifications SET status = 'queued', settled_at = NULL, next_try_at = payonce.clock() - interval '1 day' WHERE payment = $1`)},

@@ -1,6 +1,9 @@
 package doctor
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // events: every stored fact is settled in time, and a fact that was applied names its payment.
 func (e *examiner) events(ctx context.Context) error {
@@ -23,4 +26,19 @@ func (e *examiner) events(ctx context.Context) error {
 			SELECT FROM payonce.provider_accounts a WHERE a.account = v.account AND a.livemode = v.livemode AND a.stopped_at IS NOT NULL) AS stopped) AS s
 		WHERE v.id > $1 ORDER BY v.id LIMIT $2`,
 		e.overdue(), e.Timing.ParkedMaximum, e.Timing.KeyMemory, e.Settled)
+}
+
+// listBehind is how far the place in Stripe's list of an account's events may be behind.
+const listBehind = time.Hour
+
+// listed: what Stripe never delivers is found, since its own list of events is gone through.
+func (e *examiner) listed(ctx context.Context) error {
+	c := e.check("listed", 4, "Stripe's list of each account's events was gone through in the last hour")
+	return e.judge(ctx, c, "does Temporal run, and the worker? A schedule of it starts the backfill; `payonce events backfill` does it now", `
+		SELECT v.id, 'the list of events of ' || v.account, array_remove(ARRAY[
+			CASE WHEN v.seen_until < $3::timestamptz - $4::interval AND NOT v.stopped THEN format('was gone through until %s', v.seen_until) END], NULL)
+		FROM (
+			SELECT md5(c.account || c.livemode)::uuid AS id, c.account, c.seen_until, a.stopped_at IS NOT NULL AS stopped
+			FROM payonce.event_cursors c JOIN payonce.provider_accounts a ON a.account = c.account AND a.livemode = c.livemode) AS v
+		WHERE v.id > $1 ORDER BY v.id LIMIT $2`, e.overdue(), listBehind)
 }

@@ -33,7 +33,7 @@ func Examine(ctx context.Context, config Config) (Report, error) {
 		e.journals, e.balances, e.captured, e.held, e.refunded, e.destinations, e.disputed, e.paidOut, e.modelled,
 		e.stripe, e.linked, e.wire,
 		e.outcomes, e.replays,
-		e.payments, e.refundWaits, e.disputeWaits, e.payoutWaits, e.commands, e.events, e.messages,
+		e.payments, e.refundWaits, e.disputeWaits, e.payoutWaits, e.commands, e.events, e.listed, e.messages,
 		e.messageIDs, e.messageOrder, e.told, e.received,
 		e.sessions,
 		e.records, e.calls, e.stages, e.refunds, e.disputes, e.payouts, e.provisions, e.references, e.guards,

@@ -94,7 +94,8 @@ func (p *patient) live(t *testing.T, twin *control.Client) {
 	ctx := t.Context()
 	merchant := payments.Account{ID: "acct_merchant"}
 	require.NoError(t, tenants.CreateAccount(ctx, p.app.System, p.app.Sealer, merchant, "sk_test_merchant", []string{"whsec_test_signing_secret"}))
-	var err error
+	_, err := p.app.Activities.Backfill(ctx, workflows.BackfillAct{Version: 1}) // there is no event yet
+	require.NoError(t, err)
 	p.tenant, err = tenants.CreateTenant(ctx, p.app.System, "merchant", merchant)
 	require.NoError(t, err)
 	addresses, err := notifications.NewAddresses([]string{"127.0.0.1:1"}, nil)
