@@ -37,8 +37,8 @@ func (c eventCursor) account() payments.Account {
 	return payments.Account{ID: c.Account, Livemode: c.Livemode}
 }
 
-// Backfill goes through Stripe's own list of each account's events, the oldest ten minutes first, and stores those that no delivery has brought; the applier takes
-// them up like any other. What is older than Stripe's memory of events cannot be told of: then each open object of the account is read. The place of an
+// Backfill goes through Stripe's own list of each account's events, the oldest ten minutes first, and stores those that no delivery has brought; the applier
+// takes them up like any other. What is older than Stripe's memory of events cannot be told of: then each open object of the account is read. The place of an
 // account moves only behind what is stored. An act is bounded: More tells that there is more to do.
 func (a *Activities) Backfill(ctx context.Context, _ workflows.BackfillAct) (workflows.BackfillStep, error) {
 	cursors, err := a.eventCursors(ctx)

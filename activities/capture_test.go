@@ -107,6 +107,21 @@ func TestAHoldIsCapturedInSeveralParts(t *testing.T) {
 	require.Equal(t, 3, s.Book(held.ID).CapturesExecuted)
 }
 
+// A part may be called as the engine calls the capture of the whole: it is a part all the same, and the whole is still to come.
+func TestAPartMayBeCalledAsTheWholeIs(t *testing.T) {
+	t.Parallel()
+	s := system.Start(t)
+	held := authorise(t, s, system.With(hold("order-1", 1000), "multicapture", true))
+	part := post(t, s, held.ID, "capture", "C1", map[string]any{"amount": 300, "reference": "capture#1", "final": false})
+	require.Equal(t, http.StatusOK, part.Status, "%s", part.Body)
+	require.Equal(t, int64(300), part.Payment(t).AmountCaptured)
+	all := post(t, s, held.ID, "capture", "C2", map[string]any{})
+	require.Equal(t, http.StatusOK, all.Status, "%s", all.Body)
+	require.Equal(t, int64(1000), all.Payment(t).AmountCaptured)
+	s.Settle()
+	require.Equal(t, 2, s.Book(held.ID).CapturesExecuted)
+}
+
 // The answer to a capture is lost and its events too: what the intent is now settles the capture, and the money is booked once.
 func TestACaptureWhoseAnswerIsLostIsFollowedUp(t *testing.T) {
 	t.Parallel()

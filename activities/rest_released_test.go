@@ -13,7 +13,7 @@ import (
 )
 
 // Of a hold captured in part its policy lets go of the rest, by a last capture of nothing, before Stripe does: the payment succeeds with what was captured. A
-// lost answer changes nothing.
+// lost answer changes nothing, nor does a part that is called as the release is.
 func TestTheRestOfAHoldCapturedInPartIsLetGoByItsPolicy(t *testing.T) {
 	t.Parallel()
 	for name, rule := range map[string]*control.Rule{
@@ -24,7 +24,7 @@ func TestTheRestOfAHoldCapturedInPartIsLetGoByItsPolicy(t *testing.T) {
 			s := system.Start(t)
 			body := system.With(system.With(hold("order-1", 1000), "hold_expiry", "void"), "multicapture", true)
 			held := authorise(t, s, body)
-			part := post(t, s, held.ID, "capture", "C1", map[string]any{"amount": 300, "reference": "parcel-1", "final": false})
+			part := post(t, s, held.ID, "capture", "C1", map[string]any{"amount": 300, "reference": "release", "final": false})
 			require.Equal(t, http.StatusOK, part.Status, "%s", part.Body)
 			require.Equal(t, int64(700), part.Payment(t).AmountCapturable)
 			if rule != nil {

@@ -94,7 +94,7 @@ func (a *Activities) queueSituation(batch *pgx.Batch, id payments.PaymentID, sel
 	batch.Queue(`
 		SELECT payonce.clock(), (SELECT min(first_sent_at) FROM payonce.provider_calls WHERE payment = $1 AND operation = $2),
 		       count(*) FILTER (WHERE operation = $2 AND status = 'completed'), count(*) FILTER (WHERE operation = $3 AND response_code = 409),
-		       count(*) FILTER (WHERE operation = $4 AND response_code >= 400 AND owner_key LIKE '%/capture#%')
+		       count(*) FILTER (WHERE operation = $4 AND response_code >= 400 AND starts_with(owner_key, $1::text || '/capture#'))
 		FROM payonce.idempotency_records WHERE payment = $1`,
 		id.UUID, payments.OperationConfirm, payments.OperationCancel, payments.OperationCapture,
 	).QueryRow(func(row pgx.Row) error { return row.Scan(&s.now, &s.sentAt, &s.settled, &s.refused, &s.untaken) })

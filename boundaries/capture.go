@@ -63,9 +63,9 @@ func captureOwner(command payments.CaptureCommand, key CallerKey, at standing, c
 		}
 		return CaptureOwnerKey(at.payment, n)
 	case command.Reference != nil:
-		return ReferencedOwnerKey(at.payment, *command.Reference)
+		return PartOwnerKey(at.payment, *command.Reference)
 	default:
-		return ReferencedOwnerKey(at.payment, string(key))
+		return PartOwnerKey(at.payment, string(key))
 	}
 }
 

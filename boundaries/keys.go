@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -57,7 +58,16 @@ func ReleaseOwnerKey(payment payments.PaymentID) OwnerKey {
 	return OwnerKey(payment.String() + "/release")
 }
 
-// ReferencedOwnerKey is `<payment>/<reference>` for a partial capture or a refund: what may rightly happen twice takes its own reference.
+// PartOwnerKey is `<payment>/<reference>` for a partial capture: what may rightly happen twice takes its own reference. One that would read as a key of the
+// captures that have none, or begins with a slash, has a slash more in front: no name that a caller may choose meets another, or those.
+func PartOwnerKey(payment payments.PaymentID, reference string) OwnerKey {
+	if strings.HasPrefix(reference, "/") || strings.HasPrefix(reference, "capture#") || reference == "release" {
+		reference = "/" + reference
+	}
+	return OwnerKey(payment.String() + "/" + reference)
+}
+
+// ReferencedOwnerKey is `<payment>/<reference>` for a refund: what may rightly happen twice takes its own reference.
 func ReferencedOwnerKey(payment payments.PaymentID, reference string) OwnerKey {
 	return OwnerKey(payment.String() + "/" + reference)
 }

@@ -29,51 +29,53 @@ func TestDerivedKeysAreWireFormat(t *testing.T) {
 	secondAttempt, secondGeneration := call, call
 	secondAttempt.Attempt, secondGeneration.Generation = 2, 1
 	derived := map[string]string{
-		"payment":                        payment.String(),
-		"payment, attempt 2":             boundaries.PaymentID(tenant, "order-1", 2).String(),
-		"payment, other tenant":          boundaries.PaymentID(other, "order-1", 1).String(),
-		"owner: create":                  string(boundaries.CreateOwnerKey("order-1", 1)),
-		"owner: confirm":                 string(boundaries.ConfirmOwnerKey(payment, 1)),
-		"owner: cancel":                  string(boundaries.CancelOwnerKey(payment, 1)),
-		"owner: capture":                 string(boundaries.CaptureOwnerKey(payment, 1)),
-		"owner: release":                 string(boundaries.ReleaseOwnerKey(payment)),
-		"owner: referenced":              string(boundaries.ReferencedOwnerKey(payment, "return-1")),
-		"owner: payout":                  string(boundaries.PayoutOwnerKey("acct_merchant", "usd", "week-1")),
-		"owner: provisioning":            string(boundaries.ProvisioningOwnerKey("customer-1", "usd", "", 1)),
-		"owner: provisioning, attempt 2": string(boundaries.ProvisioningOwnerKey("customer-1", "usd", "", 2)),
-		"owner: customer":                string(boundaries.ProvisioningOwnerKey("customer-1", "", "", 1)),
-		"owner: wallet":                  string(boundaries.ProvisioningOwnerKey("customer-1", "usd", "main", 1)),
-		"customer":                       boundaries.ProvisionID(tenant, payments.ProvisionCommand{Kind: payments.ProvisionCustomer, Owner: "customer-1"}).String(),
-		"record":                         boundaries.RecordID(tenant, payments.OperationCreate, "order-1#1").String(),
-		"resource":                       boundaries.ResourceID(tenant, payments.OperationRefund, "x/return-1").String(),
-		"stripe: confirm":                call.IdempotencyKey().String(),
-		"stripe: confirm, attempt 2":     secondAttempt.IdempotencyKey().String(),
-		"stripe: confirm, generation 1":  secondGeneration.IdempotencyKey().String(),
-		"notification":                   boundaries.NotificationID(tenant, "payment/x", "payment.succeeded", endpoint).String(),
-		"ledger account":                 boundaries.LedgerAccountID(tenant, "merchant:balance", "usd").String(),
-		"posting: capture":               string(boundaries.CapturePostingKey("ch_1", 1000)),
-		"posting: hold":                  string(boundaries.HoldPostingKey(payment)),
-		"posting: refund out":            string(boundaries.RefundOutPostingKey(endpoint)),
-		"posting: refund back":           string(boundaries.RefundBackPostingKey(endpoint)),
-		"posting: fee":                   string(boundaries.FeePostingKey("txn_1")),
-		"posting: dispute":               string(boundaries.DisputePostingKey("dp_1", "txn_1")),
-		"posting: reverse":               string(boundaries.ReversePostingKey(endpoint, 0)),
-		"posting: reverse in parts":      string(boundaries.ReversePostingKey(endpoint, 2)),
-		"posting: suspense":              string(boundaries.SuspensePostingKey("ch_1", 1000)),
-		"posting: hold falls":            string(boundaries.HoldLeftPostingKey(payment, 400)),
-		"posting: dispute lost":          string(boundaries.DisputeLostPostingKey("dp_1")),
-		"posting: dispute regained":      string(boundaries.DisputeRegainedPostingKey("dp_1", 0)),
-		"posting: fx":                    string(boundaries.FXPostingKey("txn_1")),
-		"posting: payout out":            string(boundaries.PayoutOutPostingKey(endpoint)),
-		"posting: payout back":           string(boundaries.PayoutBackPostingKey(endpoint)),
-		"payout made elsewhere":          boundaries.ExternalPayoutID(tenant, payments.Account{ID: "acct_merchant"}, "po_1").String(),
-		"refund made elsewhere":          boundaries.ExternalRefundID(tenant, payments.Account{ID: "acct_merchant"}, "re_1").String(),
-		"dispute":                        boundaries.DisputeID(tenant, payments.Account{ID: "acct_merchant"}, "dp_1").String(),
-		"dispute, live":                  boundaries.DisputeID(tenant, payments.Account{ID: "acct_merchant", Livemode: true}, "dp_1").String(),
-		"workflow":                       boundaries.PaymentWorkflowID(payment),
-		"workflow: sync":                 boundaries.SyncWorkflowID(payment),
-		"workflow: refund":               boundaries.RefundWorkflowID(payments.RefundID{UUID: endpoint}),
-		"workflow: payout":               boundaries.PayoutWorkflowID(payments.PayoutID{UUID: endpoint}),
+		"payment":                         payment.String(),
+		"payment, attempt 2":              boundaries.PaymentID(tenant, "order-1", 2).String(),
+		"payment, other tenant":           boundaries.PaymentID(other, "order-1", 1).String(),
+		"owner: create":                   string(boundaries.CreateOwnerKey("order-1", 1)),
+		"owner: confirm":                  string(boundaries.ConfirmOwnerKey(payment, 1)),
+		"owner: cancel":                   string(boundaries.CancelOwnerKey(payment, 1)),
+		"owner: capture":                  string(boundaries.CaptureOwnerKey(payment, 1)),
+		"owner: release":                  string(boundaries.ReleaseOwnerKey(payment)),
+		"owner: part":                     string(boundaries.PartOwnerKey(payment, "parcel-1")),
+		"owner: part, named as the whole": string(boundaries.PartOwnerKey(payment, "capture#1")),
+		"owner: referenced":               string(boundaries.ReferencedOwnerKey(payment, "return-1")),
+		"owner: payout":                   string(boundaries.PayoutOwnerKey("acct_merchant", "usd", "week-1")),
+		"owner: provisioning":             string(boundaries.ProvisioningOwnerKey("customer-1", "usd", "", 1)),
+		"owner: provisioning, attempt 2":  string(boundaries.ProvisioningOwnerKey("customer-1", "usd", "", 2)),
+		"owner: customer":                 string(boundaries.ProvisioningOwnerKey("customer-1", "", "", 1)),
+		"owner: wallet":                   string(boundaries.ProvisioningOwnerKey("customer-1", "usd", "main", 1)),
+		"customer":                        boundaries.ProvisionID(tenant, payments.ProvisionCommand{Kind: payments.ProvisionCustomer, Owner: "customer-1"}).String(),
+		"record":                          boundaries.RecordID(tenant, payments.OperationCreate, "order-1#1").String(),
+		"resource":                        boundaries.ResourceID(tenant, payments.OperationRefund, "x/return-1").String(),
+		"stripe: confirm":                 call.IdempotencyKey().String(),
+		"stripe: confirm, attempt 2":      secondAttempt.IdempotencyKey().String(),
+		"stripe: confirm, generation 1":   secondGeneration.IdempotencyKey().String(),
+		"notification":                    boundaries.NotificationID(tenant, "payment/x", "payment.succeeded", endpoint).String(),
+		"ledger account":                  boundaries.LedgerAccountID(tenant, "merchant:balance", "usd").String(),
+		"posting: capture":                string(boundaries.CapturePostingKey("ch_1", 1000)),
+		"posting: hold":                   string(boundaries.HoldPostingKey(payment)),
+		"posting: refund out":             string(boundaries.RefundOutPostingKey(endpoint)),
+		"posting: refund back":            string(boundaries.RefundBackPostingKey(endpoint)),
+		"posting: fee":                    string(boundaries.FeePostingKey("txn_1")),
+		"posting: dispute":                string(boundaries.DisputePostingKey("dp_1", "txn_1")),
+		"posting: reverse":                string(boundaries.ReversePostingKey(endpoint, 0)),
+		"posting: reverse in parts":       string(boundaries.ReversePostingKey(endpoint, 2)),
+		"posting: suspense":               string(boundaries.SuspensePostingKey("ch_1", 1000)),
+		"posting: hold falls":             string(boundaries.HoldLeftPostingKey(payment, 400)),
+		"posting: dispute lost":           string(boundaries.DisputeLostPostingKey("dp_1")),
+		"posting: dispute regained":       string(boundaries.DisputeRegainedPostingKey("dp_1", 0)),
+		"posting: fx":                     string(boundaries.FXPostingKey("txn_1")),
+		"posting: payout out":             string(boundaries.PayoutOutPostingKey(endpoint)),
+		"posting: payout back":            string(boundaries.PayoutBackPostingKey(endpoint)),
+		"payout made elsewhere":           boundaries.ExternalPayoutID(tenant, payments.Account{ID: "acct_merchant"}, "po_1").String(),
+		"refund made elsewhere":           boundaries.ExternalRefundID(tenant, payments.Account{ID: "acct_merchant"}, "re_1").String(),
+		"dispute":                         boundaries.DisputeID(tenant, payments.Account{ID: "acct_merchant"}, "dp_1").String(),
+		"dispute, live":                   boundaries.DisputeID(tenant, payments.Account{ID: "acct_merchant", Livemode: true}, "dp_1").String(),
+		"workflow":                        boundaries.PaymentWorkflowID(payment),
+		"workflow: sync":                  boundaries.SyncWorkflowID(payment),
+		"workflow: refund":                boundaries.RefundWorkflowID(payments.RefundID{UUID: endpoint}),
+		"workflow: payout":                boundaries.PayoutWorkflowID(payments.PayoutID{UUID: endpoint}),
 	}
 	golden := filepath.Join("testdata", "keys.golden.json")
 	if *update {
@@ -86,6 +88,17 @@ func TestDerivedKeysAreWireFormat(t *testing.T) {
 	var want map[string]string
 	require.NoError(t, json.Unmarshal(body, &want))
 	require.Equal(t, want, derived)
+}
+
+func TestNoNameOfAPartMeetsAnotherCaptures(t *testing.T) {
+	payment := payments.PaymentID{UUID: uuid.UUID{15: 1}}
+	engines := []boundaries.OwnerKey{boundaries.CaptureOwnerKey(payment, 1), boundaries.CaptureOwnerKey(payment, 12), boundaries.ReleaseOwnerKey(payment)}
+	rapid.Check(t, func(t *rapid.T) {
+		name := rapid.OneOf(rapid.StringMatching(`/{0,3}(capture#1|capture#12|release)x?`), rapid.StringMatching(`[/a-c#1]{1,6}`))
+		one, two := name.Draw(t, "one"), name.Draw(t, "two")
+		require.NotContains(t, engines, boundaries.PartOwnerKey(payment, one))
+		require.Equal(t, one == two, boundaries.PartOwnerKey(payment, one) == boundaries.PartOwnerKey(payment, two))
+	})
 }
 
 func TestNoTwoIntentsShareAKey(t *testing.T) {

@@ -256,8 +256,8 @@ func (e namedEvent) learnt(ctx context.Context, reader *intentReader, payment pa
 // illegible tells whether the event is about an intent that its API version wrote in a way that we cannot read: it says only that there is something to read.
 func (e namedEvent) illegible() bool { return e.said.Kind == "payment_intent" && e.said.Intent == nil }
 
-// saysAllOf tells whether a snapshot of an intent that is over says by itself what there is to know: it is the payment's own, holds nothing, and took nothing or
-// just what the payment is of. Whatever else took money is believed of a read alone; so is a charge that goes unnamed, as versions before 2022-11-15 write
+// saysAllOf tells whether a snapshot of an intent that is over says by itself what there is to know: it is the payment's own, holds nothing, and took nothing
+// or just what the payment is of. Whatever else took money is believed of a read alone; so is a charge that goes unnamed, as versions before 2022-11-15 write
 // it (https://docs.stripe.com/changelog): it names the posting.
 func saysAllOf(p payments.Payment, intent stripeapi.Intent) bool {
 	took := intent.AmountReceived

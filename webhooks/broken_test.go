@@ -21,67 +21,74 @@ import (
 type story struct {
 	name string
 	of   string // the event that tells of it
-	make func(t *testing.T, s *system.System, n int) (object string)
+	make func(o *outside, n int) (object string)
+}
+
+// outside is where things happen without us.
+type outside struct {
+	*testing.T
+
+	s *system.System
 }
 
 // stories move money in every way in which an event may tell us of it.
 func stories() []story {
 	return []story{
-		{"a debit is paid", "payment_intent.succeeded", func(t *testing.T, s *system.System, n int) string {
+		{"a debit is paid", "payment_intent.succeeded", func(o *outside, n int) string {
 			body := system.With(system.With(system.Order(fmt.Sprintf("debit-%d", n), 1000), "payment_method", "pm_usBankAccount_success"),
 				"payment_method_types", []string{"us_bank_account"})
-			payment := s.Create(fmt.Sprintf("debit-%d", n), body).Payment(t)
-			require.Equal(t, payments.StatusProcessing, payment.Status)
-			_, err := s.Twin.Succeed(t.Context(), payment.PaymentIntent)
-			require.NoError(t, err)
+			payment := o.s.Create(fmt.Sprintf("debit-%d", n), body).Payment(o)
+			require.Equal(o, payments.StatusProcessing, payment.Status)
+			_, err := o.s.Twin.Succeed(o.Context(), payment.PaymentIntent)
+			require.NoError(o, err)
 			return payment.PaymentIntent
 		}},
-		{"a part of a hold is captured", "payment_intent.succeeded", func(t *testing.T, s *system.System, n int) string {
-			hold := s.Create(fmt.Sprintf("hold-%d", n), system.With(system.Order(fmt.Sprintf("hold-%d", n), 1000), "capture_method", "manual")).Payment(t)
-			_, err := s.Twin.CaptureElsewhere(t.Context(), hold.PaymentIntent, control.CaptureElsewhere{Amount: 400})
-			require.NoError(t, err)
+		{"a part of a hold is captured", "payment_intent.succeeded", func(o *outside, n int) string {
+			hold := o.s.Create(fmt.Sprintf("hold-%d", n), system.With(system.Order(fmt.Sprintf("hold-%d", n), 1000), "capture_method", "manual")).Payment(o)
+			_, err := o.s.Twin.CaptureElsewhere(o.Context(), hold.PaymentIntent, control.CaptureElsewhere{Amount: 400})
+			require.NoError(o, err)
 			return hold.PaymentIntent
 		}},
-		{"a hold is let go", "payment_intent.canceled", func(t *testing.T, s *system.System, n int) string {
-			hold := s.Create(fmt.Sprintf("gone-%d", n), system.With(system.Order(fmt.Sprintf("gone-%d", n), 1000), "capture_method", "manual")).Payment(t)
-			_, err := s.Twin.CancelElsewhere(t.Context(), hold.PaymentIntent, control.CancelElsewhere{})
-			require.NoError(t, err)
+		{"a hold is let go", "payment_intent.canceled", func(o *outside, n int) string {
+			hold := o.s.Create(fmt.Sprintf("gone-%d", n), system.With(system.Order(fmt.Sprintf("gone-%d", n), 1000), "capture_method", "manual")).Payment(o)
+			_, err := o.s.Twin.CancelElsewhere(o.Context(), hold.PaymentIntent, control.CancelElsewhere{})
+			require.NoError(o, err)
 			return hold.PaymentIntent
 		}},
-		{"money is given back", "charge.refunded", func(t *testing.T, s *system.System, n int) string {
-			refund, err := s.Twin.RefundElsewhere(t.Context(), taken(t, s, fmt.Sprintf("refund-%d", n)), control.RefundElsewhere{Amount: 300})
-			require.NoError(t, err)
+		{"money is given back", "charge.refunded", func(o *outside, n int) string {
+			refund, err := o.s.Twin.RefundElsewhere(o.Context(), taken(o.T, o.s, fmt.Sprintf("refund-%d", n)), control.RefundElsewhere{Amount: 300})
+			require.NoError(o, err)
 			return refund.Charge
 		}},
-		{"a refund comes back", "refund.failed", func(t *testing.T, s *system.System, n int) string {
-			refund, err := s.Twin.RefundElsewhere(t.Context(), taken(t, s, fmt.Sprintf("back-%d", n)), control.RefundElsewhere{Amount: 300})
-			require.NoError(t, err)
-			_, err = s.Twin.SettleRefund(t.Context(), refund.ID, control.SettleRefund{Status: "failed", FailureReason: "expired_or_canceled_card"})
-			require.NoError(t, err)
+		{"a refund comes back", "refund.failed", func(o *outside, n int) string {
+			refund, err := o.s.Twin.RefundElsewhere(o.Context(), taken(o.T, o.s, fmt.Sprintf("back-%d", n)), control.RefundElsewhere{Amount: 300})
+			require.NoError(o, err)
+			_, err = o.s.Twin.SettleRefund(o.Context(), refund.ID, control.SettleRefund{Status: "failed", FailureReason: "expired_or_canceled_card"})
+			require.NoError(o, err)
 			return refund.ID
 		}},
-		{"a bank takes money back", "charge.dispute.created", func(t *testing.T, s *system.System, n int) string {
-			dispute, err := s.Twin.OpenDispute(t.Context(), taken(t, s, fmt.Sprintf("dispute-%d", n)), control.OpenDispute{Amount: 500})
-			require.NoError(t, err)
+		{"a bank takes money back", "charge.dispute.created", func(o *outside, n int) string {
+			dispute, err := o.s.Twin.OpenDispute(o.Context(), taken(o.T, o.s, fmt.Sprintf("dispute-%d", n)), control.OpenDispute{Amount: 500})
+			require.NoError(o, err)
 			return dispute.ID
 		}},
-		{"a dispute is won", "charge.dispute.closed", func(t *testing.T, s *system.System, n int) string {
-			dispute, err := s.Twin.OpenDispute(t.Context(), taken(t, s, fmt.Sprintf("won-%d", n)), control.OpenDispute{})
-			require.NoError(t, err)
-			_, err = s.Twin.CloseDispute(t.Context(), dispute.ID, control.CloseDispute{Status: "won"})
-			require.NoError(t, err)
+		{"a dispute is won", "charge.dispute.closed", func(o *outside, n int) string {
+			dispute, err := o.s.Twin.OpenDispute(o.Context(), taken(o.T, o.s, fmt.Sprintf("won-%d", n)), control.OpenDispute{})
+			require.NoError(o, err)
+			_, err = o.s.Twin.CloseDispute(o.Context(), dispute.ID, control.CloseDispute{Status: "won"})
+			require.NoError(o, err)
 			return dispute.ID
 		}},
-		{"a payout fails", "payout.failed", func(t *testing.T, s *system.System, n int) string {
-			answer, err := s.Post(t.Context(), s.APIKey, "/v1/payouts", fmt.Sprintf("payout-%d", n),
+		{"a payout fails", "payout.failed", func(o *outside, n int) string {
+			answer, err := o.s.Post(o.Context(), o.s.APIKey, "/v1/payouts", fmt.Sprintf("payout-%d", n),
 				map[string]any{"reference": fmt.Sprintf("payout-%d", n), "amount": 10, "currency": "usd"}, "wait=20")
-			require.NoError(t, err)
-			require.Equal(t, 201, answer.Status, string(answer.Body))
-			all, err := s.Twin.AllPayouts(t.Context(), system.AccountID)
-			require.NoError(t, err)
+			require.NoError(o, err)
+			require.Equal(o, 201, answer.Status, string(answer.Body))
+			all, err := o.s.Twin.AllPayouts(o.Context(), system.AccountID)
+			require.NoError(o, err)
 			newest := all[len(all)-1].ID
-			_, err = s.Twin.SettlePayout(t.Context(), newest, control.SettlePayout{Status: "failed"})
-			require.NoError(t, err)
+			_, err = o.s.Twin.SettlePayout(o.Context(), newest, control.SettlePayout{Status: "failed"})
+			require.NoError(o, err)
 			return newest
 		}},
 	}
@@ -136,7 +143,7 @@ func TestAnEventWithAValueThatIsWrongMovesNoMoneyThatDidNotMove(t *testing.T) {
 // told makes the nth of its story happen, and is the event that tells of it.
 func told(t *testing.T, s *system.System, tells story, n int) control.Event {
 	t.Helper()
-	object := tells.make(t, s, n)
+	object := tells.make(&outside{t, s}, n)
 	events, err := s.Twin.AllEvents(t.Context())
 	require.NoError(t, err)
 	at := slices.IndexFunc(events, func(e control.Event) bool {

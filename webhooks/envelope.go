@@ -188,4 +188,3 @@ func (r reader) end() error {
 	}
 	return errors.Join(errors.New("something follows"), err)
 }
-

@@ -68,7 +68,7 @@ func (a *App) schedule(ctx context.Context) error {
 	}
 	for {
 		err := backfill.Ensure(ctx, a.Temporal)
-		if err == nil || ctx.Err() != nil {
+		if err == nil {
 			return nil
 		}
 		a.Log.Debug("the backfill of events is not scheduled yet", "error", err)

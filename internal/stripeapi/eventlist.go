@@ -45,11 +45,11 @@ func (c *Client) ListEvents(ctx context.Context, credentials Credentials, which 
 	}
 	page := EventPage{More: list.HasMore, Events: make([]ListedEvent, 0, len(list.Data))}
 	for _, body := range list.Data {
-		event, err := ParseEvent(body, credentials.Account)
-		if err != nil {
-			event = Event{ID: idOf(body)}
+		listed := ListedEvent{Event: Event{ID: idOf(body)}, Body: body}
+		if event, err := ParseEvent(body, credentials.Account); err == nil {
+			listed.Event = event
 		}
-		page.Events = append(page.Events, ListedEvent{Event: event, Body: body})
+		page.Events = append(page.Events, listed)
 	}
 	return page, nil
 }

@@ -117,7 +117,7 @@ func Quick() Timing {
 	t.WakeAfter, t.WakeMaximum, t.LoopEvery = time.Second, 5*time.Second, 100*time.Millisecond
 	t.ParkedEvery, t.EventLease = 500*time.Millisecond, 5*time.Second
 	t.PollAfter, t.PollMaximum = 2*time.Second, 10*time.Second
-	t.BackfillEvery = 0 // tests drop events to see what else tells of them; those about the backfill ask for it
+	t.BackfillEvery = 0                                             // tests drop events to see what else tells of them; those about the backfill ask for it
 	t.FeesEvery, t.FeesLag = 365*24*time.Hour, 200*time.Millisecond // tests count journals; those about fees shrink it further
 	t.WorkflowTask, t.ShutdownGrace = 2*time.Second, 5*time.Second
 	t.Deliver, t.DeliverRetry, t.DeliverMaximum = 2*time.Second, 200*time.Millisecond, 2*time.Second
