@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -33,6 +34,7 @@ type Resolution struct {
 
 // Refusals of a resolution.
 var (
+	ErrNoReason       = errors.New("say why, and who says so: it is kept for ever")
 	ErrNothingUnknown = errors.New("no command of it has an unknown outcome")
 	ErrStillUnknown   = errors.New("a command of it has an unknown outcome: say whether it was executed")
 	ErrNotShown       = errors.New("not shown by Stripe: the call took no effect yet")
@@ -40,9 +42,11 @@ var (
 	ErrTooEarly       = errors.New("the call may still take effect: its last send is not old enough")
 )
 
-// fits refuses a word on an outcome that is known, and one that leaves an outcome unknown.
+// fits refuses a word on an outcome that is known, one that leaves an outcome unknown, and one that nobody gives or gives no reason for.
 func (r Resolution) fits(unknown bool) error {
 	switch {
+	case strings.TrimSpace(r.Reason) == "" || strings.TrimSpace(r.By) == "":
+		return ErrNoReason
 	case r.As == ResolvedSeen && unknown:
 		return ErrStillUnknown
 	case r.As != ResolvedSeen && !unknown:
@@ -132,9 +136,8 @@ func (a *Activities) unknownOf(ctx context.Context, id payments.PaymentID) (*unk
 
 // borneOut tells whether what was read settled the command, or bound the intent that a create made: then what was to come after it goes on.
 func (a *Activities) borneOut(ctx context.Context, id payments.PaymentID, c unknownCommand) (bool, error) {
-	still, err := a.unknownOf(ctx, id)
-	if err != nil || still == nil || still.record != c.record {
-		return err == nil, err
+	if settled, err := a.settledNow(ctx, c); err != nil || settled {
+		return settled, err
 	}
 	if c.operation != payments.OperationCreate {
 		return false, nil
@@ -144,6 +147,20 @@ func (a *Activities) borneOut(ctx context.Context, id payments.PaymentID, c unkn
 		return false, err
 	}
 	return true, a.putBack(ctx, id, c, boundaries.CallAnswered)
+}
+
+// settledNow tells whether the command has its outcome now. When somebody else had it sent again meanwhile it has none, and nothing of it is unknown.
+func (a *Activities) settledNow(ctx context.Context, c unknownCommand) (bool, error) {
+	var status boundaries.RecordStatus
+	err := a.Pool.QueryRow(ctx, `SELECT status FROM payonce.idempotency_records WHERE id = $1`, c.record.UUID).Scan(&status)
+	switch {
+	case err != nil:
+		return false, fmt.Errorf("read the command: %w", err)
+	case status == boundaries.RecordInProgress:
+		return false, ErrNothingUnknown
+	default:
+		return status == boundaries.RecordCompleted, nil
+	}
 }
 
 // show reads at Stripe what the command was about and applies it: what Stripe shows settles the command without anybody's word.

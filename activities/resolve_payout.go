@@ -30,9 +30,9 @@ func (a *Activities) ResolvePayout(ctx context.Context, id payments.PayoutID, sa
 	if err != nil {
 		return err
 	}
-	still, err := a.unknownOfPayout(ctx, id)
+	executed, err := a.settledNow(ctx, *unknown)
 	if err == nil {
-		err = said.against(still == nil)
+		err = said.against(executed)
 	}
 	if err != nil {
 		return err

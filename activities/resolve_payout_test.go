@@ -77,3 +77,35 @@ func TestAPayoutThatStripeShowsIsBelieved(t *testing.T) {
 	s.Settle()
 	booked(t, s, 4000, 6000)
 }
+
+// Two people resolve a payout at once: the first has it sent again, and the second's word that it was executed is not believed for that, nor kept.
+func TestAPayoutThatSomebodyElseHadSentAgainIsNotCalledExecuted(t *testing.T) {
+	t.Parallel()
+	s := system.New(t)
+	stop := s.StartWorker()
+	s.StartAPI()
+	unknown := payoutLeftUnknown(t, s)
+	stop() // what is sent again stays under way
+	s.DB.AdvanceClock(t, s.Config.Timing.SafetyAge+s.Config.Timing.Send)
+	second := heldResolution(t, s, http.MethodGet, payouts, func(by *activities.Activities) error {
+		return by.ResolvePayout(t.Context(), unknown.ID, says(activities.ResolvedExecuted))
+	})
+	require.NoError(t, s.App.Activities.ResolvePayout(t.Context(), unknown.ID, says(activities.ResolvedNotExecuted)))
+	require.ErrorIs(t, second(), activities.ErrNothingUnknown)
+	require.Equal(t, 1, s.Count(`SELECT jsonb_array_length(resolutions) FROM payonce.payouts`))
+	s.StartWorker()
+	s.Settle()
+}
+
+// Nobody's word counts without a name and a reason.
+func TestAWordWithoutAReasonOrANameIsRefused(t *testing.T) {
+	t.Parallel()
+	s := system.Start(t)
+	unknown := leftUnknown(t, s)
+	for _, said := range []activities.Resolution{
+		{As: activities.ResolvedNotExecuted, Reason: " \t\n", By: "an operator"}, {As: activities.ResolvedNotExecuted, Reason: "looked", By: " "},
+	} {
+		require.ErrorIs(t, s.App.Activities.Resolve(t.Context(), unknown.ID, said), activities.ErrNoReason)
+	}
+	require.Equal(t, unknown.Review, s.Payment(unknown.ID).Review)
+}

@@ -3,6 +3,7 @@ package activities_test
 import (
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -74,5 +75,42 @@ func TestWhatStripeShowsIsBelieved(t *testing.T) {
 	require.NoError(t, s.App.Activities.Resolve(t.Context(), held.ID, says(activities.ResolvedSeen)))
 	require.Nil(t, s.Payment(held.ID).Review)
 	require.Equal(t, http.StatusCreated, s.Create("K1", system.Order("order-1", 1000)).Status)
+	s.Settle()
+}
+
+// heldResolution starts a second person's resolution, which Stripe keeps waiting for its read; the result lets it go on and is what came of it.
+func heldResolution(t *testing.T, s *system.System, method, path string, resolve func(*activities.Activities) error) func() error {
+	t.Helper()
+	unhurried := s.Open()
+	unhurried.Activities.Timing.Send = time.Minute
+	hold, err := s.Twin.Hold(t.Context(), control.Hold{Method: method, Path: path, Point: control.AfterEffect, Times: 1})
+	require.NoError(t, err)
+	came := make(chan error, 1)
+	go func() { came <- resolve(unhurried.Activities) }()
+	_, err = s.Twin.Held(t.Context(), 1)
+	require.NoError(t, err)
+	return func() error {
+		require.NoError(t, s.Twin.Release(t.Context(), hold.ID))
+		return <-came
+	}
+}
+
+// Two people resolve a payment at once: the first has its confirm sent again, and the second's word that it was executed is not believed for that, nor kept.
+func TestACommandThatSomebodyElseHadSentAgainIsNotCalledExecuted(t *testing.T) {
+	t.Parallel()
+	s := system.New(t)
+	s.StartAPI()
+	stop := s.StartWorker()
+	unknown := leftUnknown(t, s)
+	stop() // what is sent again stays under way
+	s.DB.AdvanceClock(t, s.Config.Timing.SafetyAge+s.Config.Timing.Send)
+	second := heldResolution(t, s, http.MethodGet, "/v1/payment_intents/*", func(by *activities.Activities) error {
+		return by.Resolve(t.Context(), unknown.ID, says(activities.ResolvedExecuted))
+	})
+	require.NoError(t, s.App.Activities.Resolve(t.Context(), unknown.ID, says(activities.ResolvedNotExecuted)))
+	require.ErrorIs(t, second(), activities.ErrNothingUnknown)
+	require.Equal(t, 1, s.Count(`SELECT count(*) FROM payonce.payment_facts WHERE fact LIKE 'resolved/%'`))
+	s.StartWorker()
+	s.Eventually("it is paid", func() bool { return s.Payment(unknown.ID).Status == payments.StatusSucceeded })
 	s.Settle()
 }
