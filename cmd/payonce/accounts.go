@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"payonce/internal/seal"
@@ -44,7 +45,7 @@ type limitFlags struct {
 }
 
 // set sets what was given.
-func (f limitFlags) set(ctx context.Context, system *pgxpool.Pool, account payments.Account) error {
+func (f limitFlags) set(ctx context.Context, system tenants.DB, account payments.Account) error {
 	if f.CallsPerSecond == nil && f.CallsPerSecondPerEndpoint == nil {
 		return nil
 	}
@@ -96,22 +97,24 @@ func (c *accountCreateCommand) Run(ctx context.Context) error {
 		return err
 	}
 	return c.with(ctx, func(system *pgxpool.Pool) error {
-		if err := store(ctx, system, sealer); err != nil {
-			return err
+		err := pgx.BeginFunc(ctx, system, func(tx pgx.Tx) error {
+			if err := store(ctx, tx, sealer); err != nil {
+				return err
+			}
+			return c.set(ctx, tx, c.account())
+		})
+		if err == nil {
+			fmt.Printf("account %s stored\n", c.Account)
 		}
-		if err := c.set(ctx, system, c.account()); err != nil {
-			return fmt.Errorf("account %s is stored, its limits are not (payonce accounts replace): %w", c.Account, err)
-		}
-		fmt.Printf("account %s stored\n", c.Account)
-		return nil
+		return err
 	})
 }
 
 // store reads the files and says how the account is stored: with its own key, or as connected to its platform.
-func (c *accountCreateCommand) store() (func(context.Context, *pgxpool.Pool, *seal.Sealer) error, error) {
+func (c *accountCreateCommand) store() (func(context.Context, tenants.DB, *seal.Sealer) error, error) {
 	if c.Platform == "" {
 		key, signing, err := c.read()
-		return func(ctx context.Context, system *pgxpool.Pool, sealer *seal.Sealer) error {
+		return func(ctx context.Context, system tenants.DB, sealer *seal.Sealer) error {
 			return tenants.CreateAccount(ctx, system, sealer, c.account(), key, signing)
 		}, err
 	}
@@ -125,7 +128,7 @@ func (c *accountCreateCommand) store() (func(context.Context, *pgxpool.Pool, *se
 			return nil, err
 		}
 	}
-	return func(ctx context.Context, system *pgxpool.Pool, sealer *seal.Sealer) error {
+	return func(ctx context.Context, system tenants.DB, sealer *seal.Sealer) error {
 		return tenants.ConnectAccount(ctx, system, sealer, c.account(), c.Platform, signing)
 	}, nil
 }
@@ -138,8 +141,19 @@ type accountReplaceCommand struct {
 	limitFlags
 }
 
-// Run replaces the secrets. While a signing secret is rolled, the file lists the new one and the old one.
+// Run replaces the secrets, and the limits. While a signing secret is rolled, the file lists the new one and the old one. Limits alone need no secrets: an
+// account that is connected to a platform has none.
 func (c *accountReplaceCommand) Run(ctx context.Context) error {
+	limited := c.CallsPerSecond != nil || c.CallsPerSecondPerEndpoint != nil
+	if limited && c.SecretKeyFile == "" && c.WebhookSecretsFile == "" {
+		return c.with(ctx, func(system *pgxpool.Pool) error {
+			if err := c.set(ctx, system, c.account()); err != nil {
+				return err
+			}
+			fmt.Printf("account %s has its new limits\n", c.Account)
+			return nil
+		})
+	}
 	key, signing, err := c.read()
 	if err != nil {
 		return err
@@ -149,14 +163,16 @@ func (c *accountReplaceCommand) Run(ctx context.Context) error {
 		return err
 	}
 	return c.with(ctx, func(system *pgxpool.Pool) error {
-		if err := c.set(ctx, system, c.account()); err != nil {
-			return err
+		err := pgx.BeginFunc(ctx, system, func(tx pgx.Tx) error {
+			if err := c.set(ctx, tx, c.account()); err != nil {
+				return err
+			}
+			return tenants.ReplaceAccountSecrets(ctx, tx, sealer, c.account(), key, signing)
+		})
+		if err == nil {
+			fmt.Printf("account %s has its new secrets\n", c.Account)
 		}
-		if err := tenants.ReplaceAccountSecrets(ctx, system, sealer, c.account(), key, signing); err != nil {
-			return err
-		}
-		fmt.Printf("account %s has its new secrets\n", c.Account)
-		return nil
+		return err
 	})
 }
 

@@ -26,7 +26,7 @@ var accountID = regexp.MustCompile(`^acct_[A-Za-z0-9_]{1,64}$`)
 // CreateAccount adds a Stripe account in one mode with its secret key and the signing secrets of its webhook endpoints,
 // newest first. A key of the other mode, a blank key and a blank signing secret are refused; ErrExists when the account is
 // there in that mode. Its calls are limited by DefaultCallLimits. For the system role.
-func CreateAccount(ctx context.Context, pool *pgxpool.Pool, sealer *seal.Sealer, account payments.Account, secretKey string,
+func CreateAccount(ctx context.Context, db DB, sealer *seal.Sealer, account payments.Account, secretKey string,
 	webhookSecrets []string,
 ) error {
 	if !accountID.MatchString(account.ID) {
@@ -37,7 +37,7 @@ func CreateAccount(ctx context.Context, pool *pgxpool.Pool, sealer *seal.Sealer,
 		return err
 	}
 	limits := DefaultCallLimits(account.Livemode)
-	tag, err := pool.Exec(ctx, `INSERT INTO payonce.provider_accounts
+	tag, err := db.Exec(ctx, `INSERT INTO payonce.provider_accounts
 			(account, livemode, secret_key, webhook_secrets, calls_per_second, calls_per_second_per_endpoint, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, payonce.clock()) ON CONFLICT DO NOTHING`,
 		account.ID, account.Livemode, key, secrets, limits.PerSecond, limits.PerSecondPerEndpoint)
@@ -53,7 +53,7 @@ func CreateAccount(ctx context.Context, pool *pgxpool.Pool, sealer *seal.Sealer,
 // ConnectAccount adds a Stripe account that is connected to a platform, which is there in the same mode: calls for it are made with the platform's
 // key and name it, and it is told of by the platform's signing secrets or, if there are any, by its own. ErrNotFound when there is no such platform,
 // ErrExists when the account is there. For the system role.
-func ConnectAccount(ctx context.Context, pool *pgxpool.Pool, sealer *seal.Sealer, account payments.Account, platform string, webhookSecrets []string) error {
+func ConnectAccount(ctx context.Context, db DB, sealer *seal.Sealer, account payments.Account, platform string, webhookSecrets []string) error {
 	if !accountID.MatchString(account.ID) {
 		return fmt.Errorf("account %q: must be acct_ and 1 to 64 letters, digits and _", account.ID)
 	}
@@ -62,7 +62,7 @@ func ConnectAccount(ctx context.Context, pool *pgxpool.Pool, sealer *seal.Sealer
 		return err
 	}
 	limits := DefaultCallLimits(account.Livemode)
-	tag, err := pool.Exec(ctx, `INSERT INTO payonce.provider_accounts
+	tag, err := db.Exec(ctx, `INSERT INTO payonce.provider_accounts
 			(account, livemode, platform, webhook_secrets, calls_per_second, calls_per_second_per_endpoint, created_at)
 		SELECT $1, o.livemode, o.account, $4, $5, $6, payonce.clock() FROM payonce.provider_accounts o
 		WHERE o.provider = 'stripe' AND o.account = $3 AND o.livemode = $2 AND o.platform IS NULL
@@ -74,7 +74,7 @@ func ConnectAccount(ctx context.Context, pool *pgxpool.Pool, sealer *seal.Sealer
 	if tag.RowsAffected() > 0 {
 		return nil
 	}
-	platforms, err := Platforms(ctx, pool)
+	platforms, err := Platforms(ctx, db)
 	if err != nil {
 		return err
 	}
@@ -86,14 +86,14 @@ func ConnectAccount(ctx context.Context, pool *pgxpool.Pool, sealer *seal.Sealer
 
 // ReplaceAccountSecrets gives an account a new secret key and new signing secrets, newest first: while a signing secret is
 // rolled both the old and the new one are listed. ErrNotFound when there is no such account with a key of its own. For the system role.
-func ReplaceAccountSecrets(ctx context.Context, pool *pgxpool.Pool, sealer *seal.Sealer, account payments.Account, secretKey string,
+func ReplaceAccountSecrets(ctx context.Context, db DB, sealer *seal.Sealer, account payments.Account, secretKey string,
 	webhookSecrets []string,
 ) error {
 	key, secrets, err := sealSecrets(sealer, account, secretKey, webhookSecrets)
 	if err != nil {
 		return err
 	}
-	tag, err := pool.Exec(ctx, `UPDATE payonce.provider_accounts SET secret_key = $3, webhook_secrets = $4
+	tag, err := db.Exec(ctx, `UPDATE payonce.provider_accounts SET secret_key = $3, webhook_secrets = $4
 		WHERE provider = 'stripe' AND account = $1 AND livemode = $2 AND platform IS NULL`, account.ID, account.Livemode, key, secrets)
 	if err != nil {
 		return fmt.Errorf("update account: %w", err)
@@ -180,8 +180,8 @@ func WebhookSecrets(ctx context.Context, pool *pgxpool.Pool, sealer *seal.Sealer
 }
 
 // Platforms are the platform of every account in each of its modes; empty: the account is connected to none.
-func Platforms(ctx context.Context, pool *pgxpool.Pool) (map[payments.Account]string, error) {
-	rows, err := pool.Query(ctx, `SELECT account, livemode, coalesce(platform, '') FROM payonce.provider_accounts WHERE provider = 'stripe'`)
+func Platforms(ctx context.Context, db DB) (map[payments.Account]string, error) {
+	rows, err := db.Query(ctx, `SELECT account, livemode, coalesce(platform, '') FROM payonce.provider_accounts WHERE provider = 'stripe'`)
 	if err != nil {
 		return nil, fmt.Errorf("read accounts: %w", err)
 	}

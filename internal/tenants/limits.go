@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"payonce/payments"
 )
 
@@ -26,13 +24,13 @@ func DefaultCallLimits(livemode bool) CallLimits {
 
 // LimitCalls sets the limits of an account, for the calls from now on; nil keeps what is set. ErrNotFound when there is no such account. For the system
 // role.
-func LimitCalls(ctx context.Context, pool *pgxpool.Pool, account payments.Account, perSecond, perSecondPerEndpoint *float64) error {
+func LimitCalls(ctx context.Context, db DB, account payments.Account, perSecond, perSecondPerEndpoint *float64) error {
 	for _, rate := range []*float64{perSecond, perSecondPerEndpoint} {
 		if rate != nil && !(*rate > 0 && *rate <= 10_000) {
 			return fmt.Errorf("%g calls per second: must be more than 0 and at most 10000", *rate)
 		}
 	}
-	tag, err := pool.Exec(ctx, `UPDATE payonce.provider_accounts
+	tag, err := db.Exec(ctx, `UPDATE payonce.provider_accounts
 		SET calls_per_second = coalesce($3, calls_per_second), calls_per_second_per_endpoint = coalesce($4, calls_per_second_per_endpoint)
 		WHERE provider = 'stripe' AND account = $1 AND livemode = $2`, account.ID, account.Livemode, perSecond, perSecondPerEndpoint)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"payonce/internal/postgres"
@@ -27,6 +28,12 @@ var ErrNotFound = errors.New("not found")
 // Querier is a pool, a connection or a transaction.
 type Querier interface {
 	QueryRow(ctx context.Context, sql string, arguments ...any) pgx.Row
+}
+
+// DB is a pool, or a transaction in which more than one thing is to be done or none.
+type DB interface {
+	Exec(ctx context.Context, sql string, arguments ...any) (pgconn.CommandTag, error)
+	Query(ctx context.Context, sql string, arguments ...any) (pgx.Rows, error)
 }
 
 // Tenant is a merchant, or one of its environments, bound to one Stripe account in one mode.
