@@ -55,6 +55,8 @@ func refundCases() map[string]func(*scene) {
 		"Refund 409 payment_unexpected_state": func(s *scene) { s.base(); s.about(s.pay(held("usd", 1000)).ID) },
 		"Refund 409 reference_conflict":       (*scene).otherContentUnderTheReference,
 
+		"Every read without parameters 400 parameter_invalid": func(s *scene) { s.base(); s.path += "?expand=charges" },
+
 		"Get refund 200":                  (*scene).base,
 		"Get refund 404 refund_not_found": func(s *scene) { s.base(); s.path = "/v1/refunds/" + uuid.NewString() },
 

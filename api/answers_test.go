@@ -74,6 +74,7 @@ func operationsOf(section string) []string {
 		"Every operation": append(slices.Concat(commands, provisions, got), "get_payment", "list_payments", "payment_timeline", "get_refund", "list_refunds", "get_payout", "list_payouts",
 			"get_dispute", "list_disputes"),
 		"Every command":                 slices.Concat(commands, provisions),
+		"Every read without parameters": append(slices.Clone(got), "get_payment", "get_refund", "list_refunds", "get_dispute", "list_disputes", "get_payout"),
 		"Every command at Stripe":       slices.Concat(commands, provisions[:2]),
 		"Customer or connected account": provisions[:2], "Wallet": provisions[2:], "Get customer, connected account or wallet": got,
 		"Create": commands[:1], "Confirm": commands[1:2], "Capture": commands[2:3], "Cancel": commands[3:4], "Refund": commands[4:5],

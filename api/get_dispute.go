@@ -24,7 +24,7 @@ func describeGetDispute(schemas huma.Registry) huma.Operation {
 					"application/json": {Schema: schemas.Schema(reflect.TypeFor[payments.DisputeView](), true, "Dispute")},
 				},
 			},
-		}, codeUnauthorized, codeForbiddenScope, codeDisputeNotFound, codeUnavailable),
+		}, codeParameterInvalid, codeUnauthorized, codeForbiddenScope, codeDisputeNotFound, codeUnavailable),
 	}
 }
 
@@ -58,7 +58,7 @@ func describeListDisputes(schemas huma.Registry) huma.Operation {
 				Description: "At most 1000 disputes",
 				Content:     map[string]*huma.MediaType{"application/json": {Schema: schemas.Schema(reflect.TypeFor[disputeList](), true, "DisputeList")}},
 			},
-		}, codeUnauthorized, codeForbiddenScope, codePaymentNotFound, codeUnavailable),
+		}, codeParameterInvalid, codeUnauthorized, codeForbiddenScope, codePaymentNotFound, codeUnavailable),
 	}
 }
 

@@ -32,7 +32,7 @@ func describeGetPayment(schemas huma.Registry) huma.Operation {
 		Responses: problemAnswers(schemas, map[string]*huma.Response{
 			"200": paymentAnswer(schemas, "The payment", tag),
 			"304": {Description: "It is still what the caller has", Headers: tag},
-		}, codePreferInvalid, codeUnauthorized, codeForbiddenScope, codePaymentNotFound, codeUnavailable),
+		}, codePreferInvalid, codeParameterInvalid, codeUnauthorized, codeForbiddenScope, codePaymentNotFound, codeUnavailable),
 	}
 }
 

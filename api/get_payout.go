@@ -17,7 +17,7 @@ func describeGetPayout(schemas huma.Registry) huma.Operation {
 		OperationID: "get_payout", Method: http.MethodGet, Path: pathPayouts + "/{id}", Summary: "Read a payout as it is now",
 		Parameters: []*huma.Param{idParameter()},
 		Responses: problemAnswers(schemas, map[string]*huma.Response{"200": payoutAnswer(schemas, "The payout", nil)},
-			codeUnauthorized, codeForbiddenScope, codePayoutNotFound, codeUnavailable),
+			codeParameterInvalid, codeUnauthorized, codeForbiddenScope, codePayoutNotFound, codeUnavailable),
 	}
 }
 

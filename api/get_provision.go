@@ -26,7 +26,7 @@ func describeGetProvision(schemas huma.Registry, kind payments.ProvisionKind) hu
 		OperationID: "get_" + string(kind), Method: http.MethodGet, Path: kind.Path() + "/{id}", Summary: description,
 		Parameters: []*huma.Param{idParameter()},
 		Responses: problemAnswers(schemas, map[string]*huma.Response{"200": provisionAnswer(schemas, "As it is now", nil)},
-			codeUnauthorized, codeForbiddenScope, codeProvisionNotFound, codeUnavailable),
+			codeParameterInvalid, codeUnauthorized, codeForbiddenScope, codeProvisionNotFound, codeUnavailable),
 	}
 }
 

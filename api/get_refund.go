@@ -19,7 +19,7 @@ func describeGetRefund(schemas huma.Registry) huma.Operation {
 		OperationID: "get_refund", Method: http.MethodGet, Path: "/v1/refunds/{id}", Summary: "Read a refund as it is now",
 		Parameters: []*huma.Param{idParameter()},
 		Responses: problemAnswers(schemas, map[string]*huma.Response{"200": refundAnswer(schemas, "The refund")},
-			codeUnauthorized, codeForbiddenScope, codeRefundNotFound, codeUnavailable),
+			codeParameterInvalid, codeUnauthorized, codeForbiddenScope, codeRefundNotFound, codeUnavailable),
 	}
 }
 
@@ -51,7 +51,7 @@ func describeListRefunds(schemas huma.Registry) huma.Operation {
 				Description: "At most 1000 refunds",
 				Content:     map[string]*huma.MediaType{"application/json": {Schema: schemas.Schema(reflect.TypeFor[refundList](), true, "RefundList")}},
 			},
-		}, codeUnauthorized, codeForbiddenScope, codePaymentNotFound, codeUnavailable),
+		}, codeParameterInvalid, codeUnauthorized, codeForbiddenScope, codePaymentNotFound, codeUnavailable),
 	}
 }
 

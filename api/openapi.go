@@ -112,12 +112,23 @@ func (a *api) operations(schemas huma.Registry) []operation {
 	}
 }
 
+// takesNoParameters tells whether the operation reads, and what it reads is named by its path alone. A command refuses a query by itself.
+func (o operation) takesNoParameters() bool {
+	return o.scope == tenants.ScopeRead && !slices.ContainsFunc(o.describe.Parameters, func(p *huma.Param) bool { return p.In == "query" })
+}
+
 // answer serves an operation and turns an error into a problem.
 func (a *api) answer(w http.ResponseWriter, r *http.Request, op operation) {
 	var from caller
 	if op.scope != "" {
 		var err error
 		if from, err = a.authenticate(r, op); err != nil {
+			a.fail(w, r, err)
+			return
+		}
+	}
+	if op.takesNoParameters() {
+		if _, err := parameters(r); err != nil {
 			a.fail(w, r, err)
 			return
 		}

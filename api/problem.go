@@ -7,6 +7,7 @@ import (
 	"math"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"payonce/boundaries"
@@ -118,11 +119,29 @@ type refusal struct {
 
 func (r refusal) Error() string { return string(r.Code) + ": " + r.Detail }
 
+// maxFieldName bounds the path of a refused member that is sent back, in bytes: the longest name of a metadata member and what is around it.
+const maxFieldName = 128
+
 // unavailableRetryAfter is when to come back while a dependency is down.
 const unavailableRetryAfter = time.Second
 
-// refusalOf is what the caller is told of an error; what is no refusal says nothing of its cause.
+// refusalOf is what the caller is told of an error; what is no refusal says nothing of its cause. A name that a caller chose is repeated only when it is
+// short, printable and no card number, since answers are logged.
 func refusalOf(err error) refusal {
+	told := reasonOf(err)
+	card := holdsCardNumber(told.Field)
+	if !card && len(told.Field) <= maxFieldName && printable(told.Field) {
+		return told
+	}
+	if card && told.Code == codeFieldInvalid {
+		told.Code = codeCardDataRefused
+	}
+	told.Detail = strings.ReplaceAll(told.Detail, told.Field, "A member, whose name is not repeated here,")
+	told.Field = ""
+	return told
+}
+
+func reasonOf(err error) refusal {
 	var (
 		refused  refusal
 		field    *strictjson.FieldError
