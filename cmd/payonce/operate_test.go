@@ -100,14 +100,15 @@ func TestTheLimitsOfAnAccountAreSetAndShownByCommand(t *testing.T) {
 	require.ErrorContains(t, o.refused(append([]string{"accounts", "replace", "--calls-per-second", "NaN"}, secrets...)...), "more than 0")
 
 	wrong := append([]string{"accounts", "replace", "--calls-per-second", "99"}, secrets[:4]...)
-	o.refused(append(wrong, "--secret-key-file", file(t, "sk_live_other_mode"), "--webhook-secrets-file", file(t, "whsec_x"))...)
+	wrong = append(wrong, "--secret-key-file", file(t, "sk_live_other_mode"), "--webhook-secrets-file", file(t, "whsec_x"))
+	require.ErrorContains(t, o.refused(wrong...), "the other mode")
 	require.Equal(t, []float64{50, 0.5}, shown(), "nothing half done")
 	o.run(append([]string{"accounts", "replace", "--calls-per-second", "60"}, secrets[:4]...)...)
 	require.Equal(t, []float64{60, 0.5}, shown(), "limits need no secrets")
 
 	live := []string{"accounts", "create", "--live", "--keyset-file", o.keyset, "--account", shop.ID, "--secret-key-file", file(t, "sk_live_x"),
 		"--webhook-secrets-file", file(t, "whsec_x")}
-	o.refused(append(live, "--calls-per-second", "0")...)
+	require.ErrorContains(t, o.refused(append(live, "--calls-per-second", "0")...), "more than 0")
 	o.read(&accounts, "accounts", "list")
 	require.Len(t, accounts, 1, "nothing half done")
 	o.run(live...)
