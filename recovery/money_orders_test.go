@@ -6,16 +6,13 @@ import (
 	"net/http"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
-	"payonce/internal/app"
 	"payonce/internal/testkit/system"
 	"payonce/payments"
 	"payonce/payments/model"
-	"payonce/recovery"
 	"payonce/stripesim/control"
 )
 
@@ -166,14 +163,10 @@ func TestEveryOrderOfTheEventsOfMoneyEndsAsTheModelSays(t *testing.T) {
 
 func tellFateInEveryOrder(t *testing.T, fate fate) {
 	t.Helper()
-	s := system.New(t, func(c *app.Config) { c.Timing.PollAfter, c.Timing.PollMaximum = 24*time.Hour, 48*time.Hour })
-	s.Fault(control.Rule{Match: control.Match{EventType: "*"}, Fault: control.FaultDrop})
-	s.StartAPI()
+	s := toldByHand(t)
 	orders := permutations(story{events: fate.events})
 	begun := beginPayments(t, s, len(orders), fate)
-	acts := s.Open().Activities
-	acts.Waker = asleep{}
-	applier := &recovery.Applier{Pool: s.App.System, Sealer: s.App.Sealer, Activities: acts, Timing: s.Config.Timing, Log: system.Log()}
+	applier := applierByHand(s)
 	want := model.New(1000, fate.manual, false)
 	fate.model(want)
 	var told []string

@@ -6,12 +6,10 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
-	"payonce/internal/app"
 	"payonce/internal/testkit/system"
 	"payonce/payments"
 	"payonce/recovery"
@@ -73,14 +71,10 @@ func TestEveryOrderOfTheEventsEndsTheSame(t *testing.T) {
 // polls.
 func tellInEveryOrder(t *testing.T, told story) {
 	t.Helper()
-	s := system.New(t, func(c *app.Config) { c.Timing.PollAfter, c.Timing.PollMaximum = 24*time.Hour, 48*time.Hour })
-	s.Fault(control.Rule{Match: control.Match{EventType: "*"}, Fault: control.FaultDrop})
-	s.StartAPI()
+	s := toldByHand(t)
 	orders := permutations(told)
 	open := openPayments(t, s, len(orders))
-	acts := s.Open().Activities
-	acts.Waker = asleep{}
-	applier := &recovery.Applier{Pool: s.App.System, Sealer: s.App.Sealer, Activities: acts, Timing: s.Config.Timing, Log: system.Log()}
+	applier := applierByHand(s)
 	for i, order := range orders {
 		payment, done := open[i], 0
 		for _, event := range order {
@@ -106,6 +100,22 @@ func tellInEveryOrder(t *testing.T, told story) {
 		require.Equal(t, 1, s.Count(`SELECT count(*) FROM payonce.notifications WHERE payment = $1 AND kind = 'payment.succeeded'`, payment.ID.UUID), "%v", order)
 		require.LessOrEqual(t, s.Count(`SELECT count(*) FROM payonce.notifications WHERE payment = $1`, payment.ID.UUID), 2, "%v", order)
 	}
+}
+
+// toldByHand is a system with its API that hears of nothing at Stripe by itself.
+func toldByHand(t *testing.T) *system.System {
+	t.Helper()
+	s := system.New(t, neverPolls)
+	s.Fault(control.Rule{Match: control.Match{EventType: "*"}, Fault: control.FaultDrop})
+	s.StartAPI()
+	return s
+}
+
+// applierByHand applies when it is told to, and wakes no workflow.
+func applierByHand(s *system.System) *recovery.Applier {
+	acts := s.Open().Activities
+	acts.Waker = asleep{}
+	return &recovery.Applier{Pool: s.App.System, Sealer: s.App.Sealer, Activities: acts, Timing: s.Config.Timing, Log: system.Log()}
 }
 
 // openPayments creates payments without a method, and ends with nothing of ours running but the API.
