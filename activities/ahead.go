@@ -30,7 +30,7 @@ type confirmAhead struct {
 // the answer is committed meanwhile.
 func (a *Activities) confirmAhead(ctx context.Context, in workflows.Act, s situation, result sent) *confirmAhead {
 	confirm := s.openConfirm()
-	if !in.Local || result.answer == nil || confirm == nil || s.newest(confirm) != nil {
+	if !in.Local || result.answer == nil || confirm == nil || s.newest(confirm) != nil || s.key.Frozen(confirm.operation) {
 		return nil
 	}
 	if pause, err := a.Budget.Take(ctx, a.budgetOf(s, confirm), (a.Timing.LocalTry-a.Timing.FirstSend)/4); err != nil || pause > 0 {

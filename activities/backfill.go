@@ -152,14 +152,9 @@ func (b *backfill) store(ctx context.Context, c eventCursor, events []stripeapi.
 	for i, event := range events {
 		ids[i] = event.ID
 	}
-	rows, err := b.Pool.Query(ctx, `
-		SELECT event_id FROM payonce.provider_events WHERE account = $1 AND livemode = $2 AND event_id = ANY($3)`, c.Account, c.Livemode, ids)
+	known, err := boundaries.KnownEvents(ctx, b.Pool, c.account(), ids)
 	if err != nil {
-		return 0, fmt.Errorf("read known events: %w", err)
-	}
-	known, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return 0, fmt.Errorf("read known events: %w", err)
+		return 0, err
 	}
 	for _, event := range slices.Backward(events) {
 		if !boundaries.EventIsConsumed(event.Type) || event.Livemode != c.Livemode || slices.Contains(known, event.ID) {

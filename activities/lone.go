@@ -23,7 +23,7 @@ func (a *Activities) readLone(ctx context.Context, tenant payments.TenantID, acc
 	var l lone
 	l.payment = payments.Payment{Tenant: tenant, Account: account}
 	batch := &pgx.Batch{}
-	tenants.QueueKeyOfAccount(batch, account, &l.key)
+	tenants.QueueKeyOfAccount(batch, tenant, account, &l.key)
 	batch.Queue(`SELECT payonce.clock()`).QueryRow(func(row pgx.Row) error { return row.Scan(&l.now) })
 	batch.Queue(selectCommand+`WHERE r.id = $1 AND r.status IN ('in_progress', 'unknown')`, record).Query(func(rows pgx.Rows) error {
 		open, err := pgx.CollectRows(rows, scanCommand)

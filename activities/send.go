@@ -33,6 +33,9 @@ func (a *Activities) credentialsOf(s situation) (stripeapi.Credentials, error) {
 	return stripeapi.Credentials{SecretKey: key.Secret, Account: s.payment.Account, Connected: key.Connected}, err
 }
 
+// errFrozen says that an operator has frozen what would call Stripe; nothing was frozen into a request or sent.
+var errFrozen = errors.New("frozen: payonce freezes")
+
 // sent is what one send of a call came to.
 type sent struct {
 	call    boundaries.Call
@@ -62,6 +65,9 @@ func (a *Activities) send(ctx context.Context, in workflows.Act, s situation, c 
 		}
 	}
 	credentials, err := a.credentialsOf(s)
+	if err == nil && s.key.Frozen(c.operation) && (newest != nil || !c.late) {
+		err = notYet("an operator has frozen it", a.Timing.RetryMaximum, errFrozen)
+	}
 	if err != nil {
 		return sent{}, err
 	}

@@ -3,6 +3,8 @@ package activities
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net/http"
 
 	"payonce/internal/budget"
 	"payonce/internal/stripeapi"
@@ -19,7 +21,8 @@ func (a *Activities) TransactionsAtStripe(ctx context.Context, account payments.
 	})
 }
 
-// listed lists a page for what waits longest. It answers false, and nothing, when the account is stopped or its calls are used up.
+// listed lists a page for what waits longest. It answers false, and nothing, when the account is stopped or its calls are used up. A key that may not list
+// (403, as of a restricted key: https://docs.stripe.com/keys) may do all else: that stops nobody.
 func listed[Page any](ctx context.Context, a *Activities, account payments.Account, endpoint budget.Endpoint,
 	list func(context.Context, stripeapi.Credentials) (Page, error),
 ) (page Page, goes bool, err error) {
@@ -40,5 +43,9 @@ func listed[Page any](ctx context.Context, a *Activities, account payments.Accou
 	listing, cancel := context.WithTimeout(ctx, a.Timing.Send)
 	defer cancel()
 	page, err = list(listing, credentials)
+	var refusal *stripeapi.Error
+	if errors.As(err, &refusal) && refusal.Status == http.StatusForbidden {
+		return page, false, fmt.Errorf("the key of %s may not list %s: %w", account.ID, endpoint, err)
+	}
 	return page, err == nil, a.refusedAccount(ctx, account, err)
 }

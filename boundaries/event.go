@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"payonce/internal/seal"
 	"payonce/payments"
@@ -80,6 +81,19 @@ func StoreEvent(ctx context.Context, db rowQuerier, sealer *seal.Sealer, event E
 		return "", uuid.Nil, err
 	}
 	return row.store(ctx, db)
+}
+
+// SelectKnownEvents reads which of an account's events are stored, by the index of their identity.
+const SelectKnownEvents = `
+	SELECT event_id FROM payonce.provider_events WHERE provider = 'stripe' AND account = $1 AND livemode = $2 AND event_id = ANY($3)`
+
+// KnownEvents are those of an account's event ids that are stored.
+func KnownEvents(ctx context.Context, pool *pgxpool.Pool, account payments.Account, ids []string) ([]string, error) {
+	rows, err := pool.Query(ctx, SelectKnownEvents, account.ID, account.Livemode, ids)
+	if err != nil {
+		return nil, fmt.Errorf("read known events: %w", err)
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[string])
 }
 
 // eventRow is an event as a new row has it.

@@ -3,9 +3,11 @@ package boundaries_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
@@ -202,4 +204,21 @@ func TestTheSweepWalksTheExpiryIndex(t *testing.T) {
 	require.NoError(t, rows.Err())
 	require.Regexp(t, `Index Scan using idempotency_keys_expiry on idempotency_keys k.*\n\s+Index Cond: \(expires_at < \$`, plan)
 	require.NotContains(t, plan, "Seq Scan on idempotency_keys")
+}
+
+func TestKnownEventsAreFoundByTheirIdentity(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.exec(`INSERT INTO payonce.provider_events (id, account, livemode, event_id, type, created, body, source, status, received_at, settled_at)
+		SELECT gen_random_uuid(), 'acct_merchant', false, 'evt_' || n, 'charge.succeeded', now(), '', 'webhook', 'stale', now(), now()
+		FROM generate_series(1, 20000) n`)
+	w.exec(`ANALYZE payonce.provider_events`)
+	rows, err := w.system.Query(t.Context(), `EXPLAIN `+boundaries.SelectKnownEvents, "acct_merchant", false, []string{"evt_1", "evt_2", "evt_0"})
+	require.NoError(t, err)
+	plan, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	require.Regexp(t, `using provider_events_identity .*\n\s+Index Cond: \(\(provider = .*event_id = ANY`, strings.Join(plan, "\n"))
+	known, err := boundaries.KnownEvents(t.Context(), w.system, payments.Account{ID: "acct_merchant"}, []string{"evt_1", "evt_2", "evt_0"})
+	require.NoError(t, err)
+	require.ElementsMatch(t, []string{"evt_1", "evt_2"}, known)
 }

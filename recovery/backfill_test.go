@@ -3,6 +3,7 @@ package recovery_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"testing"
 	"time"
 
@@ -111,6 +112,18 @@ func TestTheListOfAStoppedAccountIsGoneThroughLater(t *testing.T) {
 	s.Resume()
 	require.Positive(t, backfills(t, s))
 	s.Eventually("the debit has settled", func() bool { return s.Payment(payment.ID).Status == payments.StatusSucceeded })
+	s.Settle()
+}
+
+// A restricted key that may not list events may do all else: its account is not stopped.
+func TestAKeyThatMayNotListEventsIsStillGood(t *testing.T) {
+	t.Parallel()
+	s := system.Start(t, neverPolls)
+	s.Fault(control.Rule{Match: control.Match{Method: http.MethodGet, Path: "/v1/events"}, Fault: control.FaultUnauthorized, Status: http.StatusForbidden})
+	_, err := s.App.Activities.Backfill(t.Context(), workflows.BackfillAct{Version: 1})
+	require.ErrorContains(t, err, "may not list events")
+	require.Zero(t, s.Count(`SELECT count(*) FROM payonce.provider_accounts WHERE stopped_at IS NOT NULL`))
+	require.Equal(t, payments.StatusSucceeded, s.Create("K1", system.Order("order-1", 1000)).Payment(t).Status)
 	s.Settle()
 }
 

@@ -18,9 +18,13 @@ type cli struct {
 	Worker    workerCommand    `cmd:"" help:"Run the Temporal worker, the recovery loops and the dispatcher."`
 	Migrate   migrateCommand   `cmd:"" help:"Bring the database to this binary's schema."`
 	Doctor    doctorCommand    `cmd:"" help:"Check the invariants from outside."`
+	Stuck     stuckCommand     `cmd:"" help:"Show how long things are in their stages, and what settles those that are there for long."`
 	Payments  paymentsCommand  `cmd:"" help:"Payments that wait for a person: reviews, resolve."`
-	Events    eventsCommand    `cmd:"" help:"Stored events of Stripe: waiting, replay."`
+	Events    eventsCommand    `cmd:"" help:"Stored events of Stripe: waiting, replay, backfill."`
 	Claims    claimsCommand    `cmd:"" help:"Claims: release one that nothing was done for."`
+	Freeze    freezeCommand    `cmd:"" help:"Let no call of a tenant, an account or an operation go to Stripe, or none at all; commands are taken and wait."`
+	Freezes   freezesCommand   `cmd:"" help:"List what is frozen."`
+	Thaw      thawCommand      `cmd:"" help:"Lift a freeze."`
 	Accounts  accountsCommand  `cmd:"" help:"Stripe accounts: list, create, replace, resume."`
 	Tenants   tenantsCommand   `cmd:"" help:"Tenants: list, create."`
 	Keys      keysCommand      `cmd:"" help:"API keys: list, create, revoke."`

@@ -21,16 +21,19 @@ type Key struct {
 	Connected bool // it is the platform's: each call names the account
 }
 
-// selectKey reads the key of the account a. A connected account is stopped with its platform, too.
-const selectKey = `
-	SELECT coalesce(a.secret_key, o.secret_key), a.platform IS NOT NULL, coalesce(a.stopped_reason, o.stopped_reason) IS NOT NULL, true
+// selectKey reads the key of the account a, and what is frozen. A connected account is stopped with its platform, too.
+func selectKey(frozen string) string {
+	return `
+	SELECT coalesce(a.secret_key, o.secret_key), a.platform IS NOT NULL, coalesce(a.stopped_reason, o.stopped_reason) IS NOT NULL, true, ` + frozen + `
 	FROM payonce.provider_accounts a
 	LEFT JOIN payonce.provider_accounts o ON (o.provider, o.account, o.livemode) = (a.provider, a.platform, a.livemode) `
+}
 
 // UsableKey is the key of an account, ErrNotFound or ErrAccountStopped. For the system role.
 func UsableKey(ctx context.Context, db Querier, sealer *seal.Sealer, account payments.Account) (Key, error) {
 	var read SealedKey
-	err := read.scan(db.QueryRow(ctx, selectKey+`WHERE a.provider = 'stripe' AND a.account = $1 AND a.livemode = $2`, account.ID, account.Livemode))
+	err := read.scan(db.QueryRow(ctx, selectKey(`'{}'::text[]`)+`WHERE a.provider = 'stripe' AND a.account = $1 AND a.livemode = $2`,
+		account.ID, account.Livemode))
 	if err != nil {
 		return Key{}, fmt.Errorf("read secret key: %w", err)
 	}
@@ -47,10 +50,11 @@ type SealedKey struct {
 	connected bool
 	stopped   bool
 	found     bool
+	frozen    []string // operations; empty: every one
 }
 
 func (k *SealedKey) scan(row pgx.Row) error {
-	err := row.Scan(&k.sealed, &k.connected, &k.stopped, &k.found)
+	err := row.Scan(&k.sealed, &k.connected, &k.stopped, &k.found, &k.frozen)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil
 	}
@@ -59,14 +63,15 @@ func (k *SealedKey) scan(row pgx.Row) error {
 
 // QueueKeyOf queues the reading of the key of the account that a payment is pinned to. For the system role.
 func QueueKeyOf(batch *pgx.Batch, payment payments.PaymentID, into *SealedKey) {
-	batch.Queue(selectKey+`
+	batch.Queue(selectKey(frozenFor("p.tenant"))+`
 		JOIN payonce.payments p ON (p.provider, p.account, p.livemode) = (a.provider, a.account, a.livemode)
 		WHERE p.id = $1`, payment.UUID).QueryRow(into.scan)
 }
 
-// QueueKeyOfAccount queues the reading of the key of an account. For the system role.
-func QueueKeyOfAccount(batch *pgx.Batch, account payments.Account, into *SealedKey) {
-	batch.Queue(selectKey+`WHERE a.provider = 'stripe' AND a.account = $1 AND a.livemode = $2`, account.ID, account.Livemode).QueryRow(into.scan)
+// QueueKeyOfAccount queues the reading of the key of an account, for a tenant. For the system role.
+func QueueKeyOfAccount(batch *pgx.Batch, tenant payments.TenantID, account payments.Account, into *SealedKey) {
+	batch.Queue(selectKey(frozenFor("$3"))+`WHERE a.provider = 'stripe' AND a.account = $1 AND a.livemode = $2`,
+		account.ID, account.Livemode, tenant.UUID).QueryRow(into.scan)
 }
 
 // Open is the key that was read, or ErrAccountStopped, or ErrNotFound.
