@@ -3,6 +3,7 @@ package api
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 )
@@ -17,7 +18,7 @@ const (
 // Luhn check, where blanks and dashes between them do not count, and that begin as the numbers of a card scheme do. The
 // beginning spares dates, times and most counters, of which each tenth would pass by chance; a UUID is spared whole.
 func holdsCardNumber(text string) bool {
-	if uuid.Validate(text) == nil {
+	if tooFewDigits(text) || uuid.Validate(text) == nil {
 		return false
 	}
 	text = strings.Map(plainDigit, text)
@@ -31,6 +32,20 @@ func holdsCardNumber(text string) bool {
 		}
 	}
 	return false
+}
+
+// tooFewDigits tells whether the text is plain and holds fewer digits than a card number, as nearly all texts do.
+func tooFewDigits(text string) bool {
+	digits := 0
+	for i := range len(text) {
+		switch {
+		case text[i] >= utf8.RuneSelf:
+			return false
+		case isDigit(rune(text[i])):
+			digits++
+		}
+	}
+	return digits < minCardDigits
 }
 
 // plainDigit turns a full-width digit, as East Asian keyboards write it, into the plain one.

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // bind puts the members of root into the struct that into points to.
@@ -31,8 +32,14 @@ func bindStruct(path string, object value, target reflect.Value) error {
 	return nil
 }
 
+// known holds what fieldsOf found, by type: there are as many as kinds of bodies.
+var known sync.Map //nolint:gochecknoglobals // a memory of what never changes
+
 // fieldsOf maps the members of a struct to its fields.
 func fieldsOf(t reflect.Type) map[string]int {
+	if found, ok := known.Load(t); ok {
+		return found.(map[string]int) //nolint:forcetypeassert // nothing else is stored
+	}
 	fields := make(map[string]int, t.NumField())
 	for i := range t.NumField() {
 		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
@@ -41,6 +48,7 @@ func fieldsOf(t reflect.Type) map[string]int {
 		}
 		fields[name] = i
 	}
+	known.Store(t, fields)
 	return fields
 }
 
