@@ -24,6 +24,11 @@ const versionTable = "payonce.schema_version"
 // Migrate brings the database at url to the newest schema. The role of url must be payonce_owner, or one that may become it
 // and, the first time, may create roles.
 func Migrate(ctx context.Context, url string) error {
+	return MigrateTo(ctx, url, NewestMigration())
+}
+
+// MigrateTo is Migrate up to the migration of that number: the schema that an older release left.
+func MigrateTo(ctx context.Context, url string, version int64) error {
 	db, err := sql.Open("pgx", url)
 	if err != nil {
 		return fmt.Errorf("open database: %w", err)
@@ -36,7 +41,7 @@ func Migrate(ctx context.Context, url string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := provider.Up(ctx); err != nil {
+	if _, err := provider.UpTo(ctx, version); err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
 	return nil

@@ -4,7 +4,6 @@ import (
 	stdsql "database/sql"
 	"encoding/json"
 	"io"
-	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -13,8 +12,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/pressly/goose/v3"
-	"github.com/pressly/goose/v3/database"
 	"github.com/stretchr/testify/require"
 
 	"payonce/boundaries"
@@ -35,18 +32,9 @@ func leftBehind(t *testing.T) *pg.Database {
 	conn, err := stdsql.Open("pgx", db.SuperuserURL)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, conn.Close()) }()
-	bootstrap, err := postgres.Migrations.ReadFile("bootstrap.sql")
+	_, err = conn.ExecContext(t.Context(), `DROP SCHEMA payonce CASCADE`)
 	require.NoError(t, err)
-	_, err = conn.ExecContext(t.Context(), `DROP SCHEMA payonce CASCADE;`+string(bootstrap))
-	require.NoError(t, err)
-	migrations, err := fs.Sub(postgres.Migrations, "migrations")
-	require.NoError(t, err)
-	store, err := database.NewStore(database.DialectPostgres, "payonce.schema_version")
-	require.NoError(t, err)
-	provider, err := goose.NewProvider("", conn, migrations, goose.WithStore(store))
-	require.NoError(t, err)
-	_, err = provider.UpTo(t.Context(), 20)
-	require.NoError(t, err)
+	require.NoError(t, postgres.MigrateTo(t.Context(), db.SuperuserURL, 20))
 	rows, err := os.ReadFile("testdata/release20.sql")
 	require.NoError(t, err)
 	_, err = conn.ExecContext(t.Context(), `
