@@ -19,12 +19,16 @@ var keySpace = uuid.NewSHA1(uuid.NameSpaceURL, []byte("payonce:keys:v1")) //noli
 
 // derive is UUIDv5 over the kind and the parts, each preceded by its length, so that no two lists of parts meet.
 func derive(kind string, parts ...string) uuid.UUID {
-	name := make([]byte, 0, 128)
-	for _, part := range append([]string{kind}, parts...) {
-		name = binary.BigEndian.AppendUint32(name, uint32(len(part)))
-		name = append(name, part...)
+	name := appendPart(make([]byte, 0, 128), kind)
+	for _, part := range parts {
+		name = appendPart(name, part)
 	}
 	return uuid.NewSHA1(keySpace, name)
+}
+
+func appendPart(name []byte, part string) []byte {
+	name = binary.BigEndian.AppendUint32(name, uint32(len(part)))
+	return append(name, part...)
 }
 
 // OwnerKey names a business attempt within a tenant and operation.

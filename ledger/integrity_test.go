@@ -2,6 +2,7 @@ package ledger_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	"payonce/boundaries"
 	"payonce/internal/postgres"
 	"payonce/ledger"
+	"payonce/payments"
 )
 
 // The database is the last judge: these tests go around Post.
@@ -55,6 +57,38 @@ func TestDatabaseRefusesAnImpliedExchange(t *testing.T) {
 	require.True(t, postgres.Violates(err, "ledger_entries_sum_zero"), "%v", err)
 	err = b.insertJournalOf(100, "eur", -100, "eur")
 	require.True(t, postgres.Violates(err, "ledger_entries_account_currency"), "%v", err)
+}
+
+// Amounts that cancel each other out over two currencies, or over two journals of one statement, are not balanced.
+func TestDatabaseSumsEachCurrencyOfEachJournalByItself(t *testing.T) {
+	t.Parallel()
+	b := openBook(t)
+	b.mustPost(b.captured("ch_1", 100, 0))
+	euros := b.captured("ch_2", 100, 0)
+	for i := range euros.Entries {
+		euros.Entries[i].Currency = "eur"
+	}
+	b.mustPost(euros)
+	account := func(name ledger.AccountName, currency payments.Currency) uuid.UUID {
+		return boundaries.LedgerAccountID(b.tenant, string(name), currency)
+	}
+	insert := func(first, second uuid.UUID, currency payments.Currency) error {
+		return pgx.BeginFunc(context.Background(), b.pool, func(tx pgx.Tx) error {
+			for _, journal := range slices.Compact([]uuid.UUID{first, second}) {
+				if _, err := tx.Exec(context.Background(), insertJournal, journal, b.tenant.UUID, journal.String()); err != nil {
+					return err
+				}
+			}
+			_, err := tx.Exec(context.Background(), `INSERT INTO payonce.ledger_entries (journal, line, account, amount, currency)
+				VALUES ($1, 1, $2, 100, 'usd'), ($3, 2, $4, -100, $5)`,
+				first, account(ledger.StripeReceivable, "usd"), second, account(ledger.MerchantBalance, currency), string(currency))
+			return err
+		})
+	}
+	one, two := uuid.New(), uuid.New()
+	require.True(t, postgres.Violates(insert(one, one, "eur"), "ledger_entries_sum_zero"))
+	require.True(t, postgres.Violates(insert(one, two, "usd"), "ledger_entries_sum_zero"))
+	require.NoError(t, insert(one, one, "usd"))
 }
 
 func TestCommittedJournalTakesNoMoreEntries(t *testing.T) {
