@@ -129,8 +129,29 @@ func (c *Cluster) initialise(ctx context.Context, binaries Postgres) error {
 	return os.Rename(fresh, c.place.data())
 }
 
-// launch runs postgres and waits until it answers.
+// Of a Postgres that was killed the processes of its sessions end a moment later, and until then another may not begin.
+const (
+	stillInUse  = "pre-existing shared memory block"
+	launchAgain = 100 * time.Millisecond
+	launches    = 100
+)
+
+// launch runs postgres and waits until it answers; what is left of one that was killed is waited for.
 func (c *Cluster) launch(ctx context.Context, binaries Postgres) error {
+	for n := 1; ; n++ {
+		err := c.launchOnce(ctx, binaries)
+		if err == nil || n == launches || !strings.Contains(err.Error(), stillInUse) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(err, ctx.Err())
+		case <-time.After(launchAgain):
+		}
+	}
+}
+
+func (c *Cluster) launchOnce(ctx context.Context, binaries Postgres) error {
 	port, err := keptPort(c.place.portFile())
 	if err != nil {
 		return err
