@@ -117,6 +117,7 @@ func (s *scene) heldElsewhere() string {
 	hold := s.pay(held("usd", 1000))
 	s.about(hold.ID)
 	s.body = `{}`
+	s.system.Settle() // what was told of the hold is read: it would show what is to happen
 	s.system.Fault(control.Rule{Match: control.Match{EventType: "*"}, Fault: control.FaultDrop})
 	return hold.PaymentIntent
 }
