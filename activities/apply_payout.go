@@ -26,8 +26,12 @@ type LearntPayout struct {
 	BegunAt     time.Time         // payonce.clock() when the read or the send began; zero for an event's snapshot, which counts only when absorbing
 	EffectiveAt time.Time
 	Answer      *AnsweredCall // the call of ours that this answers
+	Answers     bool          // it is what the command that is open asked for, and answers it
 	Event       *uuid.UUID    // the stored event, to be marked in the same commit
 }
+
+// answers tells whether the fact answers the command that asked for the payout.
+func (l LearntPayout) answers() bool { return l.Answer != nil || l.Answers }
 
 // ApplyPayout applies what Stripe says of a payout, whoever brings it, as Apply does for a payment: one transaction locks the payout, binds it, moves it if
 // the fact is ahead, posts the money that moved, queues the message of its end, completes the command and marks the events.
@@ -35,9 +39,18 @@ func (a *Activities) ApplyPayout(ctx context.Context, id payments.PayoutID, fact
 	return a.applyPayout(ctx, id, func(*pgx.Batch) {}, facts)
 }
 
-// AdoptPayout is ApplyPayout for a payout of the tenant's that was made elsewhere; the first fact makes its row.
+// AdoptPayout is ApplyPayout for a payout of the tenant's that was made elsewhere, or was ours before the database was restored; the first fact makes its row.
 func (a *Activities) AdoptPayout(ctx context.Context, tenant payments.TenantID, said stripeapi.Payout, facts ...LearntPayout) error {
 	id := boundaries.ExternalPayoutID(tenant, said.Account, said.ID)
+	if said.Metadata[payments.MetadataTenant] == tenant.String() {
+		ours, lost, err := lostPayout(ctx, a.Pool, said)
+		if err != nil {
+			return err
+		}
+		if lost {
+			id = ours
+		}
+	}
 	return a.applyPayout(ctx, id, func(batch *pgx.Batch) {
 		batch.Queue(adoptPayout, id.UUID, tenant.UUID, said.Money.Amount, said.Money.Currency, said.Created, said.Account.ID, said.Account.Livemode)
 	}, facts)
@@ -110,7 +123,7 @@ func (all *payoutApplication) apply(ctx context.Context, tx pgx.Tx, last *pgx.Ba
 	if ch.after.Record == nil || ch.misfit != "" {
 		return nil
 	}
-	if bound || learnt.Answer != nil {
+	if bound || learnt.answers() {
 		settled, err := all.queuePayoutSettlement(last, ch.after)
 		if err != nil {
 			return err

@@ -20,6 +20,7 @@ type LearntRefund struct {
 	BegunAt     time.Time          // payonce.clock() when the read or the send began; zero for an event's snapshot, which counts only when absorbing
 	EffectiveAt time.Time
 	Answer      *AnsweredCall // the call of ours that this answers
+	Answers     bool          // it is what the command that is open asked for, and answers it
 	Event       *uuid.UUID    // the stored event, to be marked in the same commit
 }
 
@@ -43,7 +44,10 @@ func (a *Activities) ApplyRefunds(ctx context.Context, id payments.PaymentID, fa
 func (all *application) applyRefund(ctx context.Context, tx pgx.Tx, refunds *[]payments.Refund, learnt LearntRefund) error {
 	s := all.at
 	ch := change{after: s.payment, verdict: VerdictStale, before: s.payment.Status}
-	before, place := all.findRefund(&ch, s, *refunds, learnt)
+	before, place, err := all.findRefund(ctx, tx, &ch, s, *refunds, learnt)
+	if err != nil {
+		return err
+	}
 	after := before
 	if place != nowhere {
 		ch.decideRefund(s, &after, learnt)
@@ -83,43 +87,60 @@ const (
 )
 
 // findRefund finds the refund that a fact tells of: by our call, by Stripe's id, or by the metadata that we put on it, while ours is not bound. Any other
-// refund of the payment's intent was made elsewhere.
-func (all *application) findRefund(ch *change, s situation, refunds []payments.Refund, learnt LearntRefund) (payments.Refund, place) {
+// refund of the payment's intent was made elsewhere, or was ours before the database was restored.
+func (all *application) findRefund(ctx context.Context, tx pgx.Tx, ch *change, s situation, refunds []payments.Refund, learnt LearntRefund,
+) (payments.Refund, place, error) {
 	said := learnt.Refund
 	for _, refund := range refunds {
 		ours := learnt.Of != nil && refund.ID == *learnt.Of && (said == nil || refund.ProviderID == "" || refund.ProviderID == said.ID)
 		if ours || said != nil && refund.ProviderID == said.ID {
-			return refund, held
+			return refund, held, nil
 		}
 	}
 	if said == nil {
-		return payments.Refund{}, nowhere
+		return payments.Refund{}, nowhere, nil
 	}
 	if said.Account != s.payment.Account || said.Intent != s.payment.IntentID || said.Money.Currency != s.payment.Money.Currency {
 		all.Log.Error("a refund does not fit its payment: quarantined", "payment", s.payment.ID, "refund", said.ID)
 		ch.verdict = VerdictQuarantined
 		ch.review(s, "quarantined_refund", said)
-		return payments.Refund{}, nowhere
+		return payments.Refund{}, nowhere, nil
 	}
 	for _, refund := range refunds {
 		if said.Metadata[payments.MetadataRefund] != refund.ID.String() {
 			continue
 		}
 		if refund.ProviderID == "" && refund.Money.Amount == said.Money.Amount {
-			return refund, held
+			return refund, held, nil
 		}
 		all.Log.Error("Stripe has a refund too many: it names one of ours that is bound to another", "payment", s.payment.ID, "refund", said.ID)
 		ch.review(s, "surplus_refund", said)
+	}
+	made, err := adoptedRefund(ctx, tx, s, refunds, *said)
+	if err != nil {
+		return payments.Refund{}, nowhere, err
+	}
+	return made, adopted, nil
+}
+
+// adoptedRefund is the row of a refund that was made elsewhere, or was ours before the database was restored.
+func adoptedRefund(ctx context.Context, tx pgx.Tx, s situation, refunds []payments.Refund, said stripeapi.Refund) (payments.Refund, error) {
+	id, lost, err := lostRefund(ctx, tx, s.payment, said)
+	if err != nil {
+		return payments.Refund{}, err
+	}
+	if !lost {
+		id = externalRefundID(s.payment, said.ID)
 	}
 	reason := &said.Reason
 	if said.Reason == "" {
 		reason = nil
 	}
 	return payments.Refund{
-		ID: externalRefundID(s.payment, said.ID), Tenant: s.payment.Tenant, Payment: s.payment.ID, Money: said.Money, Reason: reason,
+		ID: id, Tenant: s.payment.Tenant, Payment: s.payment.ID, Money: said.Money, Reason: reason,
 		Metadata: map[string]string{}, Status: payments.RefundSubmitted, Stage: payments.StageSubmitted, CreatedAt: s.now.UTC(),
 		TakenFrom: takenFrom(s.payment, refunds, said.Money.Amount), Reached: map[payments.Stage]time.Time{payments.StageSubmitted: said.Created},
-	}, adopted
+	}, nil
 }
 
 // review marks the payment for a person, unless it is marked already.

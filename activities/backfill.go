@@ -98,7 +98,7 @@ func (b *backfill) account(ctx context.Context, c eventCursor) error {
 		if err := b.readOpen(ctx, c); err != nil {
 			return err
 		}
-		if err := b.move(ctx, &c, oldest, 0); err != nil {
+		if moved, err := b.move(ctx, &c, oldest, 0); err != nil || !moved {
 			return err
 		}
 	}
@@ -115,7 +115,7 @@ func (b *backfill) account(ctx context.Context, c eventCursor) error {
 		if err != nil || !whole {
 			return err
 		}
-		if err := b.move(ctx, &c, until, found); err != nil {
+		if moved, err := b.move(ctx, &c, until, found); err != nil || !moved {
 			return err
 		}
 	}
@@ -175,17 +175,17 @@ func (b *backfill) store(ctx context.Context, c eventCursor, events []stripeapi.
 	return stored, nil
 }
 
-// move moves the account's place forward, unless it is there already.
-func (b *backfill) move(ctx context.Context, c *eventCursor, until time.Time, found int) error {
-	_, err := b.Pool.Exec(ctx, `
-		UPDATE payonce.event_cursors SET seen_until = greatest(seen_until, $3), moved_at = payonce.clock(), found = found + $4
-		WHERE account = $1 AND livemode = $2`, c.Account, c.Livemode, until, found)
-	if err != nil {
-		return fmt.Errorf("move event cursor: %w", err)
-	}
-	c.SeenUntil = until
+// move moves the account's place forward, unless it is there already. It answers false when somebody has set it back meanwhile: the next act goes from there.
+func (b *backfill) move(ctx context.Context, c *eventCursor, until time.Time, found int) (moved bool, err error) {
 	b.found += found
-	return nil
+	tag, err := b.Pool.Exec(ctx, `
+		UPDATE payonce.event_cursors SET seen_until = greatest(seen_until, $3), moved_at = payonce.clock(), found = found + $4
+		WHERE account = $1 AND livemode = $2 AND seen_until >= $5`, c.Account, c.Livemode, until, found, c.SeenUntil)
+	if err != nil {
+		return false, fmt.Errorf("move event cursor: %w", err)
+	}
+	c.SeenUntil, b.more = until, b.more || tag.RowsAffected() == 0
+	return tag.RowsAffected() == 1, nil
 }
 
 // readOpen makes the poll of everything of the account that is open due now.

@@ -55,6 +55,17 @@ func (a *Activities) CreatePayout(ctx context.Context, in workflows.PayoutAct) (
 	if err != nil || p.step().Next == "" {
 		return p.step(), err
 	}
+	if p.payout.ProviderID != "" { // the database had lost it, and Stripe brought it back before its caller did: it is not made again
+		said, begun, err := a.ReadPayoutAtStripe(ctx, p.payout.Account, p.payout.ProviderID, budget.Reads)
+		if err != nil {
+			return workflows.PayoutStep{}, notYet("read the payout", 0, err)
+		}
+		learnt := LearntPayout{Source: SourceRead, Payout: &said, BegunAt: begun, EffectiveAt: begun, Answers: true}
+		if err := a.ApplyPayout(ctx, in.Payout, learnt); err != nil {
+			return workflows.PayoutStep{}, err
+		}
+		return a.ReadPayout(ctx, in)
+	}
 	act := workflows.Act{Version: in.Version, Owner: in.Owner, Local: in.Local}
 	result, err := a.send(ctx, act, p.situation, p.asked, "/v1/payouts", payoutBody(p.payout))
 	switch {

@@ -84,6 +84,17 @@ func (a *Activities) CreateRefund(ctx context.Context, in workflows.RefundAct) (
 	if r.waits {
 		return workflows.RefundStep{}, notYet("another refund of the payment is under way", a.Timing.RetryInitial, errors.New("look again"))
 	}
+	if r.refund.ProviderID != "" { // the database had lost it, and Stripe brought it back before its caller did: it is not made again
+		said, begun, err := a.ReadRefundAtStripe(ctx, r.payment, r.refund.ProviderID, budget.Reads)
+		if err != nil {
+			return workflows.RefundStep{}, notYet("read the refund", 0, err)
+		}
+		learnt := LearntRefund{Source: SourceRead, Refund: &said, Of: &r.refund.ID, BegunAt: begun, EffectiveAt: begun, Answers: true}
+		if err := a.ApplyRefunds(ctx, r.refund.Payment, learnt); err != nil {
+			return workflows.RefundStep{}, err
+		}
+		return a.ReadRefund(ctx, in)
+	}
 	act := workflows.Act{Version: in.Version, Payment: r.refund.Payment, Owner: in.Owner, Local: in.Local}
 	result, err := a.send(ctx, act, r.situation, r.asked, "/v1/refunds", refundBody(r.payment, r.refund))
 	switch {

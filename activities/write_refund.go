@@ -31,7 +31,7 @@ func (all *application) writeRefund(before, after payments.Refund, isNew bool, l
 		return nil
 	}
 	bound := before.ProviderID == "" && (after.ProviderID != "" || after.LastError != nil)
-	if bound || learnt.Answer != nil {
+	if bound || learnt.Answer != nil || learnt.Answers {
 		settled, err := all.queueRefundSettlement(after)
 		if err != nil {
 			return err

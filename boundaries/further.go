@@ -44,6 +44,7 @@ type standing struct {
 
 	refundable                    int64                  // what may still be given back; only for refunds
 	takenBack                     []payments.Destination // by the refunds that stand, of a payment with destinations; only for refunds
+	regained                      *int64                 // of a refund that the database had lost and Stripe brought back: it is made, and is not made again
 	shares                        payments.Shares        // among the payment's destinations; only for refunds
 	capturedBefore, capturedAfter *int64                 // of a capture: the total before it, and after it unless it takes all that is held
 }

@@ -33,6 +33,7 @@ type payable struct {
 	owner     OwnerKey
 	held      *heldRecord // the record that the owner key has already
 	available int64
+	regained  *int64 // of one that the database had lost and Stripe brought back: its amount
 }
 
 // insertPayout decides under the lock, then inserts the key and, unless the owner key has a record already, the record and the payout. It returns nil
@@ -92,20 +93,22 @@ func lockPayable(ctx context.Context, tx pgx.Tx, tenant payments.TenantID, comma
 	case !errors.Is(err, pgx.ErrNoRows):
 		return payable{}, fmt.Errorf("read record: %w", err)
 	}
-	err = tx.QueryRow(ctx, selectPayable, account, tenant.UUID, command.Currency).Scan(&at.available)
+	err = tx.QueryRow(ctx, selectPayable, account, tenant.UUID, command.Currency, PayoutID(tenant, at.owner).UUID).Scan(&at.available, &at.regained)
 	if err != nil {
 		return payable{}, fmt.Errorf("read what can be paid out: %w", err)
 	}
 	return at, nil
 }
 
-// selectPayable is the account's balance, from its roll-up and the entries after it, less what is reserved and not posted.
+// selectPayable is the account's balance, from its roll-up and the entries after it, less what is reserved and not posted; and the amount of a payout of the
+// command's own id that no command holds: it was made before the database was restored.
 const selectPayable = `
 	SELECT (coalesce(r.balance, 0)
 		+ coalesce((SELECT sum(e.amount) FROM payonce.ledger_entries e
 			WHERE e.account = a.id AND (e.epoch, e.xid) >= (coalesce(r.epoch, 0), coalesce(r.xid, '0'::xid8))), 0)
 		- coalesce((SELECT sum(p.amount) FROM payonce.payouts p
-			WHERE p.tenant = $2 AND p.currency = $3 AND NOT p.moved AND p.status NOT IN ('failed', 'canceled')), 0))::bigint
+			WHERE p.tenant = $2 AND p.currency = $3 AND NOT p.moved AND p.status NOT IN ('failed', 'canceled')), 0))::bigint,
+		(SELECT p.amount FROM payonce.payouts p WHERE p.id = $4 AND p.record IS NULL)
 	FROM (SELECT $1::uuid AS id) a LEFT JOIN payonce.ledger_rollups r ON r.account = a.id`
 
 // judge says whether the payout may be claimed.
@@ -113,7 +116,9 @@ func (at payable) judge(command payments.PayoutCommand, normalised Normalised) e
 	switch {
 	case at.held != nil && at.held.differs(normalised):
 		return &ConflictError{Code: ConflictReference, Detail: "Another payout has this reference: read the list of payouts."}
-	case at.held == nil && command.Amount > at.available:
+	case at.regained != nil && command.Amount != *at.regained:
+		return &ConflictError{Code: ConflictReference, Detail: fmt.Sprintf("It was made at Stripe before, of %d.", *at.regained)}
+	case at.held == nil && at.regained == nil && command.Amount > at.available:
 		return &ConflictError{Code: ConflictAmountTooLarge, Detail: fmt.Sprintf("%d can be paid out.", max(at.available, 0))}
 	default:
 		return nil
@@ -139,7 +144,7 @@ func (c *Commands) insertPayoutRows(ctx context.Context, tx pgx.Tx, claim Claim,
 			claim.Record.UUID, string(at.owner), call.IdempotencyKey(), sealed, id.UUID, // 6-10
 			at.held == nil, c.timing.ReplayWindow, asking.AttendedFor, c.timing.WakeAfter, // 11-14
 			command.Reference, command.Amount, command.Currency, command.Description, metadata, // 15-19
-			at.account.ID, at.account.Livemode, ResourcePayout, // 20-22
+			at.account.ID, at.account.Livemode, ResourcePayout, at.regained != nil, // 20-23
 		).QueryRow(func(row pgx.Row) error { return row.Scan(&inserted) })
 	})
 	if err != nil {
@@ -162,11 +167,14 @@ const claimPayout = `
 		SELECT $6, $1, $2, $7, $8, $4, $5, $9, 'in_progress',
 			$22, $10, now + $13::interval, 'caller', now + $14::interval, now
 		FROM at, key WHERE $11),
+	taken_up AS (
+		UPDATE payonce.payouts p SET record = $6, reference = $15, description = $18, metadata = $19
+		FROM key WHERE p.id = $10 AND p.record IS NULL AND $11 AND $23),
 	payout AS (
 		INSERT INTO payonce.payouts
 			(id, tenant, record, reference, amount, currency, description, metadata, status, stage, submitted_at, account, livemode, created_at, updated_at)
 		SELECT $10, $1, $6, $15, $16, $17, $18, $19, 'submitted', 'submitted', now, $20, $21, now, now
-		FROM at, key WHERE $11)
+		FROM at, key WHERE $11 AND NOT $23)
 	SELECT EXISTS (SELECT FROM key)`
 
 // PayoutID is the id of the payout that the command of an owner key makes.

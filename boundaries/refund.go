@@ -65,7 +65,7 @@ func refundAsCancel(ctx context.Context, tx pgx.Tx, at *standing) error {
 }
 
 // readRefundable reads what may still be given back: captured, less what refunds have taken or reserved, less what disputes withdrew; and from whom the
-// refunds took it.
+// refunds took it. A refund of the command's own id that no command holds was made before the database was restored: its amount is reserved already.
 func (at *standing) readRefundable(ctx context.Context, tx pgx.Tx) error {
 	var p payments.Payment
 	err := tx.QueryRow(ctx, `
@@ -73,8 +73,10 @@ func (at *standing) readRefundable(ctx context.Context, tx pgx.Tx) error {
 			SELECT sum(r.amount) FROM payonce.refunds r WHERE r.payment = p.id AND r.status NOT IN ('failed', 'canceled')), 0)::bigint,
 			p.destinations, CASE WHEN p.destinations IS NOT NULL THEN (
 			SELECT jsonb_agg(d.taken) FROM payonce.refunds r, jsonb_array_elements(r.taken_from) AS d (taken)
-			WHERE r.payment = p.id AND r.status NOT IN ('failed', 'canceled')) END
-		FROM payonce.payments p WHERE p.id = $1`, at.payment.UUID).Scan(&at.refundable, &p.Destinations, &at.takenBack)
+			WHERE r.payment = p.id AND r.status NOT IN ('failed', 'canceled')) END,
+			(SELECT r.amount FROM payonce.refunds r WHERE r.id = $2 AND r.payment = p.id AND r.record IS NULL)
+		FROM payonce.payments p WHERE p.id = $1`, at.payment.UUID, at.call.ResourceID,
+	).Scan(&at.refundable, &p.Destinations, &at.takenBack, &at.regained)
 	if err != nil {
 		return fmt.Errorf("read what may be given back: %w", err)
 	}
@@ -94,6 +96,10 @@ func judgeRefund(command payments.RefundCommand) func(standing, Normalised) erro
 		case at.held != nil && at.held.differs(normalised):
 			return conflict(ConflictReference, "")
 		case at.held != nil:
+			return nil
+		case at.regained != nil && command.Amount != nil && *command.Amount != *at.regained:
+			return conflict(ConflictReference, fmt.Sprintf("It was made at Stripe before, of %d.", *at.regained))
+		case at.regained != nil:
 			return nil
 		case at.captured == 0 && at.status.Terminal():
 			return conflict(ConflictPaymentEnded, "The payment took no money.")
@@ -122,7 +128,7 @@ func refundAmount(command payments.RefundCommand, at standing) int64 {
 	return at.refundable
 }
 
-// insertRefund reserves the amount, and fixes who gives it back.
+// insertRefund reserves the amount, and fixes who gives it back; one that was made before the database was restored becomes the command's.
 func insertRefund(command payments.RefundCommand) func(context.Context, pgx.Tx, Claim, standing) error {
 	return func(ctx context.Context, tx pgx.Tx, claim Claim, at standing) error {
 		if at.operation == payments.OperationCancel {
@@ -133,6 +139,11 @@ func insertRefund(command payments.RefundCommand) func(context.Context, pgx.Tx, 
 			metadata = map[string]string{}
 		}
 		err := postgres.ForTenant(ctx, tx, at.tenant.UUID, func(batch *pgx.Batch) {
+			if at.regained != nil {
+				batch.Queue(`UPDATE payonce.refunds SET record = $2, reference = $3, reason = $4, metadata = $5 WHERE id = $1 AND record IS NULL`,
+					at.call.ResourceID, claim.Record.UUID, command.Reference, command.Reason, metadata)
+				return
+			}
 			batch.Queue(`
 				INSERT INTO payonce.refunds
 					(id, tenant, payment, record, reference, amount, currency, reason, metadata, status, stage, submitted_at, account, livemode,

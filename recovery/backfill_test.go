@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"payonce/internal/app"
 	"payonce/internal/tenants"
@@ -84,6 +85,26 @@ func TestWhatHappenedWhileNothingRanIsFound(t *testing.T) {
 	s.Eventually("the debit has settled", func() bool { return s.Payment(payment.ID).Status == payments.StatusSucceeded })
 	require.Zero(t, s.Count(`SELECT count(*) FROM payonce.event_cursors WHERE seen_until < payonce.clock() - interval '1 minute'`))
 	s.Settle()
+}
+
+// A place that is set back while a round is under way stays set back: the round that ends later does not pass over what is to be read again.
+func TestAPlaceThatIsSetBackDuringARoundStaysSetBack(t *testing.T) {
+	t.Parallel()
+	s := system.Start(t, neverPolls)
+	backfills(t, s)
+	hold, err := s.Twin.Hold(t.Context(), control.Hold{Method: http.MethodGet, Path: "/v1/events", Point: control.BeforeEffect})
+	require.NoError(t, err)
+	var round errgroup.Group
+	round.Go(func() error {
+		_, err := s.App.Activities.Backfill(t.Context(), workflows.BackfillAct{Version: 1})
+		return err
+	})
+	_, err = s.Twin.Held(t.Context(), 1)
+	require.NoError(t, err)
+	require.NoError(t, s.App.Activities.BackfillSince(t.Context(), time.Now().Add(-10*24*time.Hour)))
+	require.NoError(t, s.Twin.Release(t.Context(), hold.ID))
+	require.NoError(t, round.Wait())
+	require.Equal(t, 1, s.Count(`SELECT count(*) FROM payonce.event_cursors WHERE seen_until < payonce.clock() - interval '9 days'`))
 }
 
 // What is older than Stripe's memory of events is read from the objects themselves.

@@ -44,8 +44,12 @@ func (b payoutBringer) bring(ctx context.Context, said stripeapi.Payout, facts .
 		if err == nil && ours.ProviderID == "" && ours.Account == said.Account && ours.Money == said.Money {
 			return true, b.activities.ApplyPayout(ctx, ours.ID, facts...)
 		}
-		b.log.Error("Stripe has a payout too many: it names one of ours that is not here, that it does not fit or that is bound to another",
-			"payout", named, "stripe", said.ID)
+		if err == nil {
+			b.log.Error("Stripe has a payout too many: it names one of ours that it does not fit or that is bound to another",
+				"payout", named, "stripe", said.ID)
+		} else {
+			b.log.Warn("a payout names one of ours that is not here", "payout", named, "stripe", said.ID)
+		}
 	}
 	return true, b.activities.AdoptPayout(ctx, tenant, said, facts...)
 }

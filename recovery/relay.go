@@ -36,6 +36,7 @@ type Relay struct {
 	Pool       *pgxpool.Pool
 	Activities *activities.Activities
 	Waker      Waker
+	Anew       Waker // also starts again what has completed: of a command that is open all the same
 	Timing     timing.Timing
 	InFlight   int           // commands under way at a time while a backlog drains, at least 1
 	Linger     time.Duration // room is left for so long after somebody came: the next one follows
@@ -178,34 +179,45 @@ func (r *Relay) giveBack(ctx context.Context, due []dueCommand, failed []error) 
 
 // wake starts the workflow of a payment whose caller could not, straight to a worker of this process where there is one. A workflow that runs already
 // acts on its create unasked, and is signalled from the next time on.
-func (r *Relay) wake(ctx context.Context, payment payments.PaymentID, command dueCommand) error {
+func (command dueCommand) wake(ctx context.Context, waker Waker) error {
+	payment := payments.PaymentID{UUID: command.Payment}
 	if command.Kind == boundaries.ResourceRefund {
-		return r.Waker.WakeRefund(ctx, payment, payments.RefundID{UUID: command.Resource})
+		return waker.WakeRefund(ctx, payment, payments.RefundID{UUID: command.Resource})
 	}
 	if command.Kind == boundaries.ResourcePayout {
-		return r.Waker.WakePayout(ctx, payments.PayoutID{UUID: command.Resource})
+		return waker.WakePayout(ctx, payments.PayoutID{UUID: command.Resource})
 	}
 	if command.Kind == boundaries.ResourceCustomer || command.Kind == boundaries.ResourceConnectedAccount {
-		return r.Waker.WakeProvision(ctx, payments.ProvisionID{UUID: command.Resource}, payments.RecordID{UUID: command.Record})
+		return waker.WakeProvision(ctx, payments.ProvisionID{UUID: command.Resource}, payments.RecordID{UUID: command.Record})
 	}
 	if command.First && command.Operation == payments.OperationCreate && !command.Settled {
-		return r.Waker.Start(ctx, payment)
+		return waker.Start(ctx, payment)
 	}
-	return r.Waker.Wake(ctx, payment)
+	return waker.Wake(ctx, payment)
+}
+
+// wakeEnded decides the command of a workflow that has ended by what the payment became. One that goes on all the same, in a database that was restored
+// to before that end, gets its workflow anew.
+func (r *Relay) wakeEnded(ctx context.Context, command dueCommand) error {
+	if command.Payment != uuid.Nil {
+		step, err := r.Activities.Decide(ctx, payments.PaymentID{UUID: command.Payment})
+		if err != nil || command.Kind == boundaries.ResourcePayment && step.Over {
+			return err
+		}
+	}
+	return command.wake(ctx, r.Anew)
 }
 
 func (r *Relay) wakeOne(ctx context.Context, command dueCommand) error {
-	payment := payments.PaymentID{UUID: command.Payment}
-	woken := r.wake(ctx, payment, command)
-	if errors.Is(woken, workflows.ErrOver) && !command.Settled && command.Payment != uuid.Nil {
-		_, err := r.Activities.Decide(ctx, payment)
-		return err
+	woken := command.wake(ctx, r.Waker)
+	if errors.Is(woken, workflows.ErrOver) && !command.Settled {
+		return r.wakeEnded(ctx, command)
 	}
 	if errors.Is(woken, workflows.ErrOver) {
 		woken = nil
 	}
 	if woken != nil && command.Late && command.Operation == payments.OperationCreate {
-		return r.Activities.ExpireUnsent(ctx, payment)
+		return r.Activities.ExpireUnsent(ctx, payments.PaymentID{UUID: command.Payment})
 	}
 	if woken != nil || !command.Settled {
 		return woken

@@ -26,6 +26,12 @@ type Waker struct {
 	Timing    timing.Timing
 
 	eager atomic.Bool // a worker of this queue runs in this process, on the same client
+	anew  bool        // also one that has completed
+}
+
+// Anew is a waker that also starts again what has completed: Temporal may remember the end of what a restored database has still to do.
+func (w *Waker) Anew() *Waker {
+	return &Waker{Client: w.Client, TaskQueue: w.TaskQueue, Timing: w.Timing, anew: true}
 }
 
 // SetEager says whether a worker of this queue runs in this process, on the same client, so that a new payment may go straight to it.
@@ -84,12 +90,16 @@ func (w *Waker) WakeProvision(ctx context.Context, provision payments.ProvisionI
 }
 
 func (w *Waker) options(id string) client.StartWorkflowOptions {
+	reuse := enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY
+	if w.anew {
+		reuse = enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE
+	}
 	return client.StartWorkflowOptions{
 		ID:                       id,
 		TaskQueue:                w.TaskQueue,
 		WorkflowTaskTimeout:      w.Timing.WorkflowTask,
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY,
+		WorkflowIDReusePolicy:    reuse,
 	}
 }
 

@@ -25,6 +25,7 @@ type cli struct {
 	Freeze    freezeCommand    `cmd:"" help:"Let no call of a tenant, an account or an operation go to Stripe, or none at all; commands are taken and wait."`
 	Freezes   freezesCommand   `cmd:"" help:"List what is frozen."`
 	Thaw      thawCommand      `cmd:"" help:"Lift a freeze."`
+	Restored  restoredCommand  `cmd:"" help:"After the database was restored to an older time: close it, read Stripe since then, open it again."`
 	Accounts  accountsCommand  `cmd:"" help:"Stripe accounts: list, create, replace, resume."`
 	Tenants   tenantsCommand   `cmd:"" help:"Tenants: list, create."`
 	Keys      keysCommand      `cmd:"" help:"API keys: list, create, revoke."`

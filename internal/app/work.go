@@ -105,7 +105,8 @@ func (a *App) awaitWorker(ctx context.Context, w sdkworker.Worker, fatal <-chan 
 func (a *App) loops(state *temporal) []recovery.Loop {
 	durations := a.Config.Timing
 	relay := &recovery.Relay{
-		Pool: a.System, Activities: a.Activities, Waker: a.waker, Timing: durations, InFlight: runtime.NumCPU(), Linger: time.Second, Log: a.Log,
+		Pool: a.System, Activities: a.Activities, Waker: a.waker, Anew: a.waker.Anew(), Timing: durations, InFlight: runtime.NumCPU(), Linger: time.Second,
+		Log: a.Log,
 	}
 	next := recovery.NewNudge()
 	a.settled.Then(func() {

@@ -136,6 +136,9 @@ func (s *site) clone(ctx context.Context, name string) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := copied.exec(ctx, `SELECT payonce.accept_database()`); err != nil {
+		return nil, err
+	}
 	copied.twinURL = "http://127.0.0.1:9" // nothing is sent from there
 	copied.shop = newShop("http://"+copied.listen, s.apiKey, s.tenant, s.arrivals, "bench-")
 	if copied.system, err = copied.openPool(ctx, postgres.RoleSystem, 4); err != nil {

@@ -55,10 +55,10 @@ func Open(ctx context.Context, config PoolConfig) (*pgxpool.Pool, error) {
 	parameters["jit"] = "off" // no statement runs long enough to earn the compiling
 	shared := &sync.Map{}
 	// pgx would send a uuid.UUID as text, by way of database/sql's interface: every statement has some.
-	parsed.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
+	parsed.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
 		pgxuuid.Register(conn.TypeMap())
 		share(conn, shared)
-		return nil
+		return noticeDatabase(ctx, conn)
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, parsed)
 	if err != nil {

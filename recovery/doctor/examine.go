@@ -13,6 +13,7 @@ type examiner struct {
 	now    time.Time // payonce.clock() when it began: what became due later is not judged
 	report *Report
 	checks []*Check
+	lost   []lostTime
 }
 
 // Examine looks at everything once and reports. It reads in pages, so that it holds little at a time, and bounds what it reports. An error means
@@ -29,6 +30,9 @@ func Examine(ctx context.Context, config Config) (Report, error) {
 		return Report{}, fmt.Errorf("read clock: %w", err)
 	}
 	e.report.At = e.now
+	if err := e.readLost(ctx); err != nil {
+		return Report{}, err
+	}
 	for _, step := range []func(context.Context) error{
 		e.journals, e.balances, e.captured, e.held, e.refunded, e.destinations, e.disputed, e.paidOut, e.modelled,
 		e.stripe, e.linked, e.wire,

@@ -31,7 +31,7 @@ func (e *examiner) refunds(ctx context.Context) error {
 				for _, fault := range r.Faults {
 					c.violate(r.Subject, next, "%s", fault)
 				}
-				if derived := externalID(r); r.External && derived.UUID != r.ID {
+				if derived := externalID(r); r.External && derived.UUID != r.ID && len(e.lost) == 0 {
 					c.violate(r.Subject, next, "was made elsewhere as %q, which derives %s", r.RefundID, derived)
 				}
 			}
@@ -58,7 +58,7 @@ const refundIdentities = `
 		CASE WHEN f.refund_id IS NULL AND f.status = 'failed' AND f.last_error IS NULL THEN 'failed, and neither Stripe''s refund nor its refusal is known' END,
 		CASE WHEN f.refund_id IS NOT NULL AND (f.status = 'submitted' OR f.external_resource_created_at IS NULL)
 			THEN format('has the refund %s at Stripe, and its stage was not reached', f.refund_id) END,
-		CASE WHEN r.status <> 'completed' AND (f.refund_id IS NOT NULL OR f.status = 'failed')
+		CASE WHEN r.status <> 'completed' AND (f.refund_id IS NOT NULL OR f.status = 'failed') AND r.created_at <= f.created_at
 			THEN format('has its outcome, and its command is %s', r.status) END,
 		CASE WHEN r.status = 'completed' AND f.status = 'submitted' THEN 'is submitted, and its command is completed' END,
 		CASE WHEN r.external_resource_id <> f.refund_id

@@ -90,7 +90,7 @@ func (e *examiner) book(ctx context.Context, at *atStripe, account payments.Acco
 		at.money.add(p.Tenant, book, false)
 		e.bound(at.intents, p, book)
 		e.position(at.positions, p, book)
-		effects(at.executed, p, book)
+		e.effects(at.executed, p, book)
 		e.status(at.statuses, p, book)
 		e.givenBack(at.givenBack, p, book)
 		e.takenBack(at.takenBack, p, book)

@@ -75,7 +75,7 @@ func (e *examiner) requests(ctx context.Context, c *Check, once tally, mine map[
 			c.Examined++
 			call.compare(c, subject, r)
 			once.count(call, r)
-		case !ours(r):
+		case !ours(r), e.maySurprise(r.Time):
 		case r.IdempotencyKey == "":
 			c.Examined++
 			c.violate(subject, "find the call that went out beside payonce.provider_calls", "is about ours and had no Idempotency-Key")

@@ -45,6 +45,7 @@ func NewDatabase(t testing.TB) *Database {
 	require.NoError(t, err)
 	name := "test_" + uuid.NewString()
 	require.NoError(t, clone(t.Context(), cluster, source, name), "clone the migrated template")
+	require.NoError(t, accept(t.Context(), cluster, name))
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()

@@ -58,6 +58,21 @@ func clone(ctx context.Context, cluster string, from source, name string) error 
 	return err
 }
 
+// accept says that the copy is meant to run: else it would start closed, as a restored database does.
+func accept(ctx context.Context, cluster, name string) error {
+	copied, err := withDatabase(cluster, name)
+	if err != nil {
+		return err
+	}
+	conn, err := pgx.Connect(ctx, copied.String())
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	_, err = conn.Exec(ctx, `SELECT payonce.accept_database()`)
+	return err
+}
+
 func drop(ctx context.Context, cluster, name string) error {
 	conn, err := pgx.Connect(ctx, cluster)
 	if err != nil {
